@@ -133,6 +133,11 @@ const table = {
     text: (when: string, command: string, clock: string) =>
       `--until ${when} has passed. Resume with a new time: ${command} --until ${clock} (or --until none)`,
   },
+  'limit-reached': {
+    exit: exitCodes.limit,
+    text: (change: string, why: string, command: string) =>
+      `${change} was not resumed: ${why}. Raise the limit: ${command} (or start over with --fresh)`,
+  },
   'no-proposal': {
     exit: 2,
     text: (change: string, file: string) => `Change ${change} has no proposal: write ${file} first.`,
@@ -188,6 +193,11 @@ const table = {
       `Pass the change whose run you mean, or --all. ${running.length === 0 ? 'Nothing is running.' : `Running: ${some(running)}.`}`,
   },
   'not-running': { exit: 2, text: (change: string, why: string) => `${change} is not running${why}` },
+  'not-started': {
+    exit: 2,
+    text: (change: string, owner: string, command: string) =>
+      `${change} has not started: it is in the queue of ${owner}. Take it out of the queue with: ${command}`,
+  },
   'no-answer': {
     exit: 1,
     text: (change: string, owner: string, ms: number) =>

@@ -3,7 +3,12 @@ import { findHarness } from '../harness/registry.ts';
 import { createJsonReporter } from '../report/json.ts';
 import { createLiveReporter, type LiveOptions } from '../report/live.ts';
 import { type Display, forTerminal, redacted } from '../report/display.ts';
+import { canvasOf } from '../report/canvas.ts';
+import { factsOf } from '../report/run-facts.ts';
+import { lastIterations } from '../report/shown-iterations.ts';
+import { renderRun } from '../report/status.ts';
 import type { Terminal } from '../report/terminal.ts';
+import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { runFolder } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
@@ -31,12 +36,31 @@ export const displayRecorded = ({
   const redactor = createRedactor(env);
   if (json) return redacted(createJsonReporter(terminal), redactor);
   const folderOf: LiveOptions['folderOf'] = ({ change, run }) => relative(cwd, runFolder(project, change, run)) || '.';
-  const options = { stream: true, verbose, isReplay, harness: factsOf, folderOf, sandboxAllow: [], sandboxWrite: [] };
+  const options: LiveOptions = {
+    stream: true,
+    verbose,
+    isReplay,
+    harness: harnessOf,
+    folderOf,
+    recordsOf: (view) => lastIterations(project, view),
+    sandboxAllow: [],
+    sandboxWrite: [],
+  };
   return forTerminal(createLiveReporter(terminal, options), redactor);
 };
 
+/** The end of a run whose process is gone, which has left no event about it: what `spool status` shows. */
+export const renderGone = async (
+  view: RunView,
+  { project, terminal, env }: Pick<RecordedDisplay, 'project' | 'terminal' | 'env'>,
+): Promise<string[]> => {
+  const { shown, facts } = await factsOf(view, { project, env, alive: false, now: new Date() });
+  const records = lastIterations(project, view);
+  return renderRun(shown, { ...facts, records, alive: false, table: true }, canvasOf(terminal));
+};
+
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */
-const factsOf: LiveOptions['harness'] = (name) => {
+const harnessOf: LiveOptions['harness'] = (name) => {
   try {
     return findHarness(name, []);
   } catch {

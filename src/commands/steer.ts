@@ -1,15 +1,18 @@
-import { entriesOf } from '../files/folders.ts';
 import { userError } from '../errors.ts';
+import { lastSaved } from '../changes/current-tasks.ts';
 import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
-import { isWorking, type RunView } from '../ralph/view.ts';
+import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
+import { usedUp } from '../ralph/used-up.ts';
 import { redactedTerminal } from '../report/redacted.ts';
-import { allRunsFolder } from '../store/paths.ts';
+import { leftoversOf } from '../store/leftovers.ts';
 import { findProject, type Project } from '../store/project.ts';
-import { ownerText } from '../store/run-lock.ts';
-import { loopOwner } from '../store/state.ts';
+import { ownerText, processText } from '../store/run-lock.ts';
+import { loopOwner, queuedBy } from '../store/state.ts';
+import { changesWithRuns } from '../store/runs.ts';
 import { type Answer, answerMs, steer } from '../store/steer.ts';
+import { pluralise } from '../text/format.ts';
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Invocation } from './shared/command.ts';
@@ -22,12 +25,14 @@ export const steerRuns = async (
 ): Promise<number> => {
   const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
-  const running = runningChanges(project);
+  const running = changesWith(project, loopOwner);
+  const queued = changesWith(project, queuedBy).filter((change) => !running.includes(change));
   const wholeBatch = rawFlags.all === true;
   if (wholeBatch && query !== undefined) throw userError('two-actions', '--all', 'a change');
   if (query === undefined && !wholeBatch) throw userError('run-required', running);
-  if (wholeBatch && running.length === 0) terminal.log('Nothing is running.\n');
-  const changes = wholeBatch ? running : [await resolveRun(project, query!, running)];
+  const others = wholeBatch && asksToStop(command) ? [...queued, ...(await changesWithLeftovers(project))] : [];
+  if (wholeBatch && running.length + others.length === 0) terminal.log('Nothing is running.\n');
+  const changes = wholeBatch ? [...running, ...others] : [await resolveRun(project, query!, [...running, ...queued])];
   const outcomes = await Promise.all(
     changes.map(async (change) => {
       try {
@@ -45,11 +50,27 @@ export const steerRuns = async (
   return worst(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 0)));
 };
 
-const runningChanges = (project: Project): string[] =>
-  entriesOf(allRunsFolder(project))
-    .map(({ name }) => name)
-    .filter((name) => loopOwner(project, name) !== null)
-    .toSorted();
+/** Sends a request to the run of a change. Returns what will happen, in a sentence that does not name the change. */
+export const steerRun = async (
+  project: Project,
+  change: string,
+  { command, env }: { readonly command: ControlCommand; readonly env: NodeJS.ProcessEnv },
+): Promise<string> => {
+  const { effect } = outcomeOf(change, command, await steer(project, change, command, { env }));
+  return `${effect.slice(0, 1).toUpperCase()}${effect.slice(1)}`;
+};
+
+/** The changes that a process works on, or has in its queue. */
+const changesWith = (project: Project, ownerOf: typeof loopOwner): string[] =>
+  changesWithRuns(project).filter((change) => ownerOf(project, change) !== null);
+
+/** The changes whose run was killed, with processes that still run. */
+const changesWithLeftovers = async (project: Project): Promise<string[]> => {
+  const views = await Promise.all(changesWithRuns(project).map(async (id) => (await lastSaved(project, id))?.view));
+  return views
+    .filter((view) => view && loopOwner(project, view.change) === null && leftoversOf(project, view).length > 0)
+    .map((view) => view!.change);
+};
 
 /** A run can be steered even if its change was deleted meanwhile. */
 const resolveRun = async (project: Project, query: string, running: readonly string[]): Promise<string> => {
@@ -58,14 +79,18 @@ const resolveRun = async (project: Project, query: string, running: readonly str
 };
 
 interface Outcome {
+  /** What will happen, for the user. */
   readonly text: string;
+  /** The same without the change. */
+  readonly effect: string;
   readonly json: unknown;
 }
 
 /** Throws for a run that does not exist or does not answer. */
 const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Outcome => {
-  const outcome = (name: string, text: string, view: RunView | null): Outcome => ({
-    text: `${change} ${text}`,
+  const outcome = (name: string, effect: string, view: RunView | null): Outcome => ({
+    text: `${change} ${effect}`,
+    effect,
     json: {
       change,
       outcome: name,
@@ -75,8 +100,23 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     },
   });
   switch (answer.kind) {
+    case 'taken-out':
+      return outcome(
+        'taken-out',
+        `was taken out of the queue of ${processText(answer.by)} and will not be started.`,
+        null,
+      );
+    case 'queued':
+      throw userError(
+        'not-started',
+        change,
+        ownerText(answer.by, `.spool/.state/ralph/${change}/queued`),
+        commandLine('spool', 'stop', change),
+      );
+    case 'cleaned-up':
+      return outcome('cleaned-up', cleanedUpText(answer.view, answer.ended), answer.view);
     case 'not-running':
-      throw notRunning(change, answer.view);
+      throw notRunning(change, command, answer.view);
     case 'silent':
       throw userError('no-answer', change, ownerText(answer.owner, `.spool/.state/ralph/${change}/lock`), answerMs);
     case 'refused':
@@ -113,7 +153,12 @@ const effectOf = (command: ControlCommand, view: RunView): readonly [string, str
       : ['stops', `stops before iteration ${finishedIterations + 1}.`];
   }
   if (pausedAt) return ['paused', `is paused before iteration ${finishedIterations + 1}. ${resume}`];
-  return ['pauses', `pauses after iteration ${iteration}. ${resume}`];
+  if (isLastIteration(view))
+    return [
+      'ends',
+      `does not pause: iteration ${iteration} is the last one (--max-iterations ${iteration}), and the run ends with it.`,
+    ];
+  return ['pauses', `pauses after iteration ${iteration}, unless the run ends with it. ${resume}`];
 };
 
 const resumedFrom = (before: RunView | null, view: RunView): readonly [string, string] => {
@@ -125,6 +170,14 @@ const resumedFrom = (before: RunView | null, view: RunView): readonly [string, s
     : ['running', `is not paused: ${now}.`];
 };
 
+const cleanedUpText = (view: RunView, ended: number): string => {
+  const processes = `${pluralise(ended, 'process', 'processes')} that ${ended === 1 ? 'was' : 'were'} left of it`;
+  return `is not running: its process died in iteration ${view.iteration}. Ended ${processes}. Resume with: ${resumeCommand(view)}`;
+};
+
+const resumeCommand = (view: RunView): string =>
+  commandLine('spool', 'ralph', '--change', view.change, ...(usedUp(view)?.flags ?? []));
+
 const endText = (view: RunView | null): string => {
   if (view === null) return 'has ended.';
   const { status, detail, change } = view;
@@ -132,15 +185,16 @@ const endText = (view: RunView | null): string => {
   return `has stopped. Resume with: ${commandLine('spool', 'ralph', '--change', change)}`;
 };
 
-const notRunning = (change: string, view: RunView | null) => {
+const notRunning = (change: string, command: ControlCommand, view: RunView | null) => {
   if (view === null) return userError('not-running', change, '.');
   const { status, iteration } = view;
   if (status !== 'running' && status !== 'interrupted')
     return userError('not-running', change, `: its last run is ${status} (iteration ${iteration}).`);
-  const resume = commandLine('spool', 'ralph', '--change', change);
+  const used = usedUp(view);
+  if (used && command === 'resume') return userError('limit-reached', change, used.why, resumeCommand(view));
   return userError(
     'not-running',
     change,
-    `: its last run was interrupted in iteration ${iteration}. Resume with: ${resume}`,
+    `: its last run was interrupted in iteration ${iteration}. Resume with: ${resumeCommand(view)}`,
   );
 };

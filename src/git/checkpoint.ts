@@ -21,13 +21,18 @@ export interface Checkpoints {
   lastTree(): string | null;
   /** The newest checkpoint when they were opened. It was taken before `atMs`. */
   readonly found: { readonly treeId: string; readonly atMs: number } | null;
-  /** The commits of the first checkpoint and of the newest one; null if there is none yet. */
-  range(): readonly [string, string] | null;
+  /**
+   * Pairs of commits that together span the iterations of the run, without what others changed in between. null if there
+   * is no checkpoint yet, or if git fails.
+   */
+  ranges(): Promise<readonly CommitRange[] | null>;
   /** Saves the work tree before an iteration; as checkpoint 0 if it is the first one. */
   before(iteration: number, treeId: string): Promise<void>;
   /** Returns the commit; null if git fails. */
   after(iteration: number, treeId: string): Promise<string | null>;
 }
+
+type CommitRange = readonly [from: string, to: string];
 
 export interface CheckpointRun {
   readonly change: string;
@@ -56,6 +61,7 @@ export const openCheckpoints = async (
   let lastTree = found?.treeId ?? null;
   /** The newest checkpoint belongs to an iteration, so the next iteration may share it. */
   let named = true;
+  let othersChangedFiles = known.some(({ name }) => name.startsWith('before-'));
 
   const add = async (treeId: string, what: string): Promise<string | null> => {
     const message = `spool checkpoint: ${change}, ${what}`;
@@ -71,14 +77,18 @@ export const openCheckpoints = async (
   return {
     found,
     lastTree: () => lastTree,
-    range: () => (start === null || last === null ? null : [start, last]),
+    ranges: async () => {
+      if (start === null || last === null) return null;
+      return othersChangedFiles ? rangesOfIterations(tree, [start, last]) : [[start, last]];
+    },
     async before(iteration, treeId) {
       if (last !== null && treeId === lastTree) return;
       const first = last === null;
-      const commit = await add(treeId, `before ${first ? 'the first iteration' : `iteration ${iteration}`}`);
+      const commit = await add(treeId, first ? 'before the first iteration' : beforeText(iteration));
       if (commit === null) return;
       named = first;
       if (first) start = commit;
+      else othersChangedFiles = true;
       const name = first ? '0' : `before-${iteration}`;
       record({ run, name, commit });
       await setRef(tree, refOf(change, run, name), commit);
@@ -93,6 +103,26 @@ export const openCheckpoints = async (
       return (await setRef(tree, refOf(change, run, name), commit)) ? commit : null;
     },
   };
+};
+
+const beforeText = (iteration: number): string => `before iteration ${iteration}`;
+
+const isBefore = (subject: string): boolean => /, before iteration \d+$/.test(subject);
+
+/** Starts a new range at each checkpoint of what others changed. */
+const rangesOfIterations = async ({ root }: WorkTree, [start, last]: CommitRange): Promise<CommitRange[] | null> => {
+  const { code, stdout } = await git(['log', '--first-parent', '--reverse', '--format=%H %s', `${start}..${last}`], {
+    cwd: root,
+    env: noFetch,
+  });
+  if (code !== 0) return null;
+  const ranges: CommitRange[] = [[start, start]];
+  for (const line of stdout.split('\n').filter(Boolean)) {
+    const [commit = ''] = line.split(' ', 1);
+    if (isBefore(line)) ranges.push([commit, commit]);
+    else ranges.push([ranges.pop()![0], commit]);
+  }
+  return ranges;
 };
 
 const readCheckpoint = async ({ root }: WorkTree, commit: string) => {

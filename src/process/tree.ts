@@ -64,7 +64,8 @@ export const terminateLeftovers = (run: string): Promise<number> => terminateAll
 export const terminateOrphans = (run: string): Promise<number> =>
   terminateAll(() => processesOf(run).filter((pid) => !ancestry(pid).includes(process.pid)), orphanGraceMs);
 
-const processesOf = (run: string): number[] =>
+/** Returns the processes of all iterations of a run. Linux only. */
+export const processesOf = (run: string): number[] =>
   processIds().filter((pid) => environmentIncludes(pid, Buffer.from(`\0${tagVariable}=${run}/`)));
 
 /** Returns the process and its ancestors. */

@@ -29,5 +29,5 @@ export const afterRequest = (requested: Requested, { command, mayResume }: Reque
   }
 };
 
-export const asksToStop = (requested: Requested): boolean =>
+export const asksToStop = (requested: ControlCommand | null): boolean =>
   requested === 'stop' || requested === 'stop-after-iteration';

@@ -31,7 +31,7 @@ export interface Uncommitted {
   readonly count: number;
 }
 
-/** The difference between the work tree before the first iteration and after the last one. */
+/** What the iterations of a run changed, without what others changed between them. */
 export interface DiffStat {
   readonly files: number;
   readonly insertions: number;

@@ -137,7 +137,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
       spent,
       stopSignal: host.stopSignal(),
     });
-    if (decision.next === 'stop') return end(decision.stop, host);
+    if (decision.next === 'stop') return end(decision.stop, host, missedPause(decision.stop, record, host));
     if (decision.waitMs > 0) await backOff(decision.waitMs, host);
   }
 };
@@ -282,8 +282,14 @@ const backOff = async (ms: number, host: LoopHost): Promise<void> => {
 
 const nowMs = (host: LoopHost) => host.now().getTime();
 
+/** For a run that ends after an iteration although it was asked to pause then. */
+const missedPause = ({ cause }: Stop, { iteration }: IterationRecord, host: LoopHost): string[] =>
+  cause !== 'signal' && host.isPauseRequested()
+    ? [`The run did not pause, because it ended with iteration ${iteration}.`]
+    : [];
+
 /** Ends the run. A deferred attempt that is not recorded yet is recorded, unless the run can be resumed. */
-const end = async (stop: Stop, host: LoopHost): Promise<StopReason> => {
+const end = async (stop: Stop, host: LoopHost, moreNotes: readonly string[] = []): Promise<StopReason> => {
   const { deferred } = host.totals();
   const reason = stopCauses[stop.cause];
   const lastAttempt = deferred.at(-1);
@@ -291,7 +297,7 @@ const end = async (stop: Stop, host: LoopHost): Promise<StopReason> => {
   const tasks = await host.tasks();
   const uncommitted = await host.uncommitted();
   const changed = await host.changed();
-  const notes = await host.release(reason);
+  const notes = [...(await host.release(reason)), ...moreNotes];
   const at = host.now().toISOString();
   host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, ...(changed && { changed }), notes, at });
   return reason;

@@ -95,6 +95,10 @@ export const isWorking = ({
 }: Pick<RunView, 'iteration' | 'finishedIterations' | 'waiting' | 'pausedAt'>): boolean =>
   iteration > finishedIterations && waiting === null && !pausedAt;
 
+/** Whether the iteration that is running is the last one that --max-iterations allows. */
+export const isLastIteration = (view: RunView): boolean =>
+  isWorking(view) && view.maxIterations !== null && view.iteration >= view.maxIterations;
+
 /** The view without secrets, for files in the project and for notifications. The fields that identify the run are unchanged. */
 export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {
   const { run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt } = view;

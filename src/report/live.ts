@@ -14,6 +14,7 @@ import { mentionLines, resultText, ruleText } from './iteration-lines.ts';
 import { oneLine } from './shorten.ts';
 import { createStatusLine } from './status-line.ts';
 import { pausedText, requestText } from './steering.ts';
+import { shownIterations } from './shown-iterations.ts';
 import { renderRun } from './status.ts';
 import type { Terminal } from './terminal.ts';
 import { toolText } from './tool-lines.ts';
@@ -26,12 +27,13 @@ export interface LiveOptions extends IntroductionOptions {
   readonly verbose: boolean;
   /** Returns the folder with the prompts and logs of a run, relative to the current folder. */
   readonly folderOf: (view: RunView) => string;
+  /** Returns the last iterations of a run, including those before it was resumed. */
+  readonly recordsOf: (view: RunView) => readonly IterationRecord[];
   /** Shows no status line: the events are those of a run in the past. */
   readonly isReplay?: boolean;
 }
 
 const oneMinute = 60_000;
-const maxRecords = 20;
 
 /** Renders the events of a run as text. */
 export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Display => {
@@ -43,7 +45,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
   let toolCalls = 0;
   let lastTool = '';
   let usage: Usage | null = null;
-  /** The latest ones, for the end. */
+  /** The latest ones that were shown. */
   let records: readonly IterationRecord[] = [];
 
   /** The most important first, as the last ones are left out on a narrow terminal. */
@@ -89,13 +91,19 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
     statusLine.stop();
     const { style: colour, verdict, facts } = resultText(record, tasks, symbols);
     tasks = record.tasks ?? tasks;
-    records = [...records, record].slice(-maxRecords);
+    records = [...records, record].slice(-shownIterations);
     const start = terminal.isInteractive ? `${symbols.result} ` : `${stamp(at)}Iteration ${record.iteration}: `;
     const text = `${start}${verdict === '' ? '' : `${verdict}${symbols.separator}`}${facts}`;
     for (const row of terminal.isInteractive ? wrap(text, terminal.columns, '  ') : [text])
       log(colour === null ? row : style(colour, row));
     for (const line of tamperingAdvice(record, view)) log(line);
     if (options.verbose) mentionLines(record).forEach(log);
+  };
+
+  const renderEnd = (view: RunView): string[] => {
+    const saved = options.recordsOf(view);
+    const known = saved.length > records.length ? saved : records;
+    return renderRun(view, { records: known, alive: false, table: true, now: new Date() }, canvasOf(terminal));
   };
 
   const onWaiting = ({ untilMs, why, at }: RunEvent & { type: 'waiting' }) => {
@@ -145,8 +153,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
       case 'run-ended':
         statusLine.stop();
         log('');
-        for (const line of renderRun(view, { records, alive: false, table: true, now: new Date() }, canvasOf(terminal)))
-          log(line);
+        for (const line of renderEnd(view)) log(line);
         log(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
         for (const note of event.notes ?? []) log(style('yellow', note));
         return terminal.isInteractive && !options.isReplay ? terminal.bell() : undefined;

@@ -3,6 +3,7 @@ import { countTasks, openTasks } from '../changes/tasks.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';
+import { leftoversOf } from '../store/leftovers.ts';
 import type { Project } from '../store/project.ts';
 import { activityText } from './activity.ts';
 import type { RunFacts } from './status.ts';
@@ -19,7 +20,10 @@ interface FactsRequest {
 export const factsOf = async (
   view: RunView,
   { project, env, alive, now }: FactsRequest,
-): Promise<{ readonly shown: RunView; readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'now'> }> => {
+): Promise<{
+  readonly shown: RunView;
+  readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'leftovers' | 'now'>;
+}> => {
   const redactor = createRedactor(env);
   const isRunning = currentStatus(view, alive) === 'running';
   const tasks = await currentTasks(project, view.change, view).catch(() => null);
@@ -32,6 +36,7 @@ export const factsOf = async (
     shown: isRunning ? { ...view, elapsedMs: elapsedNow(project, view, now) } : view,
     facts: {
       now,
+      leftovers: isRunning ? [] : leftoversOf(project, view),
       tasks: tasks && countTasks(tasks),
       openTasks: tasks === null ? [] : openTasks(tasks).map(({ title }) => redactor.text(title)),
       activity: activity && redactor.oneLine(activity.text, 200),

@@ -1,5 +1,5 @@
 import { listChanges } from '../changes/sources.ts';
-import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
+import { currentTasks, lastSaved, tasksOf as tasksOfChange } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { type Usage, unknownUsage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
@@ -7,9 +7,12 @@ import { addUsage, totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';
+import { leftoversOf } from '../store/leftovers.ts';
 import { changesWithRuns } from '../store/runs.ts';
 import type { Project } from '../store/project.ts';
-import { loopOwner, stateStamp } from '../store/state.ts';
+import type { LockOwner } from '../store/lock-owner.ts';
+import { queueText } from '../store/run-lock.ts';
+import { loopOwner, queuedBy, stateStamp } from '../store/state.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { clockTime, relativeDay, duration } from '../text/format.ts';
@@ -20,24 +23,31 @@ import { colourOf } from './status.ts';
 import { steeringText } from './steering.ts';
 import { symbolsFor } from './symbols.ts';
 
-/** The last run of a change. Missing values are null. */
+/** The last run of a change, or its place in the queue of a batch. Missing values are null. */
 export interface RunRow {
   readonly change: string;
-  readonly run: string;
-  readonly status: RunView['status'];
+  /** null for a change that is queued. */
+  readonly run: string | null;
+  readonly status: RunView['status'] | 'queued';
   readonly iteration: number;
   readonly finishedIterations: number;
   readonly maxIterations: number | null;
   readonly tasks: TaskCount | null;
+  /** When the run was started, or the change was queued. */
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly elapsedMs: number;
   readonly usage: Usage | null;
   /** What it does now, or why it ended. */
   readonly activity: string | null;
+  /** How many processes are left of a run that was killed. */
+  readonly leftovers: number;
   /** Its change is not active any more. */
   readonly archived: boolean;
 }
+
+/** Whether a list shows a run unless all are wanted: runs of archived changes are left out. */
+export const isListed = ({ archived, status }: RunRow): boolean => !archived || status === 'running';
 
 interface RowsRequest {
   readonly project: Project;
@@ -46,15 +56,17 @@ interface RowsRequest {
 }
 
 /**
- * Returns a function that reads the last run of every change that was ever run, running ones first, then the latest. It
- * may be called often: a run that is over is read again only if its state has changed.
+ * Returns a function that reads the last run of every change that was ever run: running ones first, then those that are
+ * queued, then the latest. It may be called often: a run that is over is read again only if its state has changed.
  */
 export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<RunRow[]>) => {
   const known = new Map<string, { readonly stamp: string; readonly row: RunRow | null }>();
   const read = async (change: string, now: Date): Promise<RunRow | null> => {
+    const queue = queuedBy(request.project, change);
+    if (queue !== null && loopOwner(request.project, change) === null) return queuedRow(request.project, change, queue);
     const stamp = stateStamp(request.project, change);
     const before = known.get(change);
-    if (before?.stamp === stamp && before.row?.status !== 'running') return before.row;
+    if (before?.stamp === stamp && !mayChange(before.row)) return before.row;
     const row = await rowOf(change, { ...request, now });
     known.set(change, { stamp, row });
     return row;
@@ -69,10 +81,36 @@ export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<R
   };
 };
 
+/** Whether a run may look different although its state has not changed. */
+const mayChange = (row: RunRow | null): boolean => row !== null && (row.status === 'running' || row.leftovers > 0);
+
 const byActivity = (a: RunRow, b: RunRow): number => {
-  const rank = ({ status }: RunRow) => (status === 'running' ? 0 : 1);
+  const rank = ({ status }: RunRow) => ['running', 'queued'].indexOf(status) + 1 || 3;
   const time = ({ startedAt, endedAt, status }: RunRow) => (status === 'running' ? startedAt : (endedAt ?? startedAt));
-  return rank(a) - rank(b) || (time(a) < time(b) ? 1 : -1);
+  if (rank(a) !== rank(b)) return rank(a) - rank(b);
+  // The first one in the queue starts next.
+  if (a.status === 'queued') return `${a.startedAt} ${a.change}` < `${b.startedAt} ${b.change}` ? -1 : 1;
+  return time(a) < time(b) ? 1 : -1;
+};
+
+const queuedRow = async (project: Project, change: string, owner: LockOwner): Promise<RunRow> => {
+  const tasks = await tasksOfChange(project, change).catch(() => null);
+  return {
+    change,
+    run: null,
+    status: 'queued',
+    iteration: 0,
+    finishedIterations: 0,
+    maxIterations: null,
+    tasks: tasks && countTasks(tasks),
+    startedAt: owner.since,
+    endedAt: null,
+    elapsedMs: 0,
+    usage: null,
+    activity: queueText(owner, new Date()),
+    leftovers: 0,
+    archived: false,
+  };
 };
 
 const rowOf = async (change: string, request: RowsRequest & { readonly now: Date }): Promise<RunRow | null> => {
@@ -81,6 +119,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
   if (saved === null) return null;
   const view = asRecorded(userRecordFolder(project, change, env), { ...saved, change });
   const status = currentStatus(view, loopOwner(project, change) !== null);
+  const leftovers = status === 'interrupted' ? leftoversOf(project, view).length : 0;
   const { run, iteration, finishedIterations, maxIterations, startedAt, endedAt } = view;
   return {
     change,
@@ -94,7 +133,8 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
     endedAt,
     elapsedMs: status === 'running' ? elapsedNow(project, view, now) : view.elapsedMs,
     usage: addUsage(totalUsage(view), status === 'running' ? view.currentUsage : null),
-    activity: redacted(redactor, activityOf(view, status, request)),
+    activity: redacted(redactor, activityOf({ ...view, status }, leftovers, request)),
+    leftovers,
     archived: false,
   };
 };
@@ -111,10 +151,10 @@ const redacted = (redactor: Redactor, text: string | null): string | null =>
 
 const activityOf = (
   view: RunView,
-  status: RunView['status'],
+  leftovers: number,
   { project, env }: Pick<RowsRequest, 'project' | 'env'>,
 ): string | null => {
-  if (status !== 'running') return view.detail ?? view.error ?? 'the process is gone';
+  if (view.status !== 'running') return endOf(view, leftovers);
   const steering = steeringText(view);
   if (view.pausedAt && steering) return steering;
   if (view.waiting) return `waiting until ${clockTime(new Date(view.waiting.untilMs))}: ${view.waiting.why}`;
@@ -125,22 +165,38 @@ const activityOf = (
   return [steering, activity].filter((text) => text !== null).join('; ') || null;
 };
 
+const endOf = ({ detail, error }: RunView, leftovers: number): string => {
+  if (detail ?? error) return (detail ?? error)!;
+  if (leftovers === 0) return 'the process is gone';
+  const processes = leftovers === 1 ? '1 process of its agent is' : `${leftovers} processes of its agent are`;
+  return `the process is gone; ${processes} still running`;
+};
+
 /** Renders a line for each run, below the titles of the columns. No line is wider than the terminal. */
 export const renderRows = (rows: readonly RunRow[], now: Date, canvas: Canvas): string[] =>
   fitTable(columnsAt(now), rows, canvas).map(canvas.symbols.replace);
 
 const columnsAt = (now: Date): FitColumn<RunRow>[] => [
-  { title: 'state', value: ({ status }) => status, style: ({ status }) => colourOf(status) },
+  {
+    title: 'state',
+    value: ({ status }) => status,
+    style: ({ status }) => (status === 'queued' ? 'dim' : colourOf(status)),
+  },
   { title: 'change', value: ({ change }) => change, min: 9 },
   {
     title: '#',
     numeric: true,
-    value: ({ iteration, maxIterations }) =>
-      maxIterations === null ? String(iteration) : `${iteration}/${maxIterations}`,
+    value: ({ status, iteration, maxIterations }) =>
+      status === 'queued' ? '' : maxIterations === null ? String(iteration) : `${iteration}/${maxIterations}`,
     drop: 3,
   },
   { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : '-'), drop: 1 },
-  { title: 'time', numeric: true, value: ({ elapsedMs }) => wholeSeconds(elapsedMs), drop: 2 },
+  {
+    title: 'time',
+    numeric: true,
+    value: ({ status, elapsedMs }) => (status === 'queued' ? '' : wholeSeconds(elapsedMs)),
+    drop: 2,
+  },
   { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage), drop: 4 },
   { title: 'ended', value: ({ status, endedAt }) => endText(status, endedAt, now), drop: 6 },
   { title: 'activity', value: ({ activity }) => activity ?? '', min: 10, drop: 5 },
@@ -148,8 +204,8 @@ const columnsAt = (now: Date): FitColumn<RunRow>[] => [
 
 const wholeSeconds = (ms: number): string => (ms < 1000 ? '0s' : duration(Math.floor(ms / 1000) * 1000));
 
-const endText = (status: RunView['status'], endedAt: string | null, now: Date): string => {
-  if (status === 'running') return '';
+const endText = (status: RunRow['status'], endedAt: string | null, now: Date): string => {
+  if (status === 'running' || status === 'queued') return '';
   if (endedAt === null) return '-';
   const at = new Date(endedAt);
   const day = relativeDay(at, now);

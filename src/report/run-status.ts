@@ -3,8 +3,12 @@ import { commandLine } from '../text/shell-words.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
-import { loopOwner, readRun } from '../store/state.ts';
+import type { LockOwner } from '../store/lock-owner.ts';
+import { loopOwner, queuedBy, readRun } from '../store/state.ts';
 import { canvasOf } from './canvas.ts';
+import type { Canvas } from './fit-table.ts';
+import { oneLine } from './shorten.ts';
+import { shownIterations } from './shown-iterations.ts';
 import { type RunFacts, renderRun } from './status.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -17,9 +21,6 @@ export interface StatusRequest {
   readonly all: boolean;
 }
 
-/** How many iterations are shown. */
-const shownIterations = 20;
-
 /** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
 export const printStatus = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
@@ -30,10 +31,19 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
   const history = view && lastRecords(project, change, all ? Infinity : shownIterations);
   if (history?.isCut && damage === null) terminal.log(`${cutHistory(project, change)}\n`);
   const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
+  const queue = alive ? null : queuedBy(project, change);
   if (json) {
-    const status = view && currentStatus(view, alive);
-    return terminal.printResult(`${safeJson({ change, status, view, iterations: records })}\n`);
+    const status = queue ? 'queued' : view && currentStatus(view, alive);
+    const queued = queue && { pid: queue.pid, host: queue.host, since: queue.since };
+    const leftovers =
+      status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
+    return terminal.printResult(`${safeJson({ change, status, queued, view, leftovers, iterations: records })}\n`);
   }
+  if (queue !== null)
+    terminal.printResult(
+      `${(await queueLines(change, queue, canvasOf(terminal))).join('\n')}\n${view === null ? '' : '\n'}`,
+    );
+  if (view === null && queue !== null) return;
   if (view === null)
     return terminal.printResult(
       `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
@@ -41,6 +51,16 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
   const { shown, facts } = await currentFacts(view, { ...request, alive });
   const lines = renderRun(shown, { ...facts, records, alive, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
+};
+
+/** A change that a batch has yet to start. Imported only when needed. */
+const queueLines = async (change: string, owner: LockOwner, { style, symbols }: Canvas): Promise<string[]> => {
+  const { queueText } = await import('../store/run-lock.ts');
+  return [
+    `${style('dim', symbols.queued)} ${style('bold', oneLine(change))}  Queued: ${queueText(owner, new Date())}.`,
+    '',
+    `  ${style('dim', 'Take it out')} ${commandLine('spool', 'stop', change)}`,
+  ];
 };
 
 const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';
@@ -71,7 +91,10 @@ const confirmed = async (
 const currentFacts = async (
   view: RunView,
   { project, env, alive }: Pick<StatusRequest, 'project' | 'env'> & { readonly alive: boolean },
-): Promise<{ readonly shown: RunView; readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'now'> }> => {
+): Promise<{
+  readonly shown: RunView;
+  readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'leftovers' | 'now'>;
+}> => {
   const now = new Date();
   const isWhole = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
   if (isWhole) return { shown: view, facts: { now } };

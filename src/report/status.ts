@@ -1,6 +1,6 @@
 import type { IterationRecord } from '../ralph/record.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { clockTime, localTime, pluralise, widthOf } from '../text/format.ts';
+import { clockTime, localTime, pluralise, someOf, widthOf } from '../text/format.ts';
 import { fact, wrap } from './facts.ts';
 import type { Canvas } from './fit-table.ts';
 import { renderIterations } from './iterations.ts';
@@ -14,6 +14,8 @@ export interface RunFacts extends SummaryFacts {
   readonly alive: boolean;
   /** What the run does now. */
   readonly activity?: string | null;
+  /** The ids of processes that are left of a run that was killed. */
+  readonly leftovers?: readonly number[];
   /** Renders a row for each of the records. */
   readonly table: boolean;
 }
@@ -24,18 +26,25 @@ export interface RunFacts extends SummaryFacts {
  */
 export const renderRun = (saved: RunView, facts: RunFacts, canvas: Canvas): string[] => {
   const view = { ...saved, status: currentStatus(saved, facts.alive) };
-  const { records, activity } = facts;
+  const { records, activity, leftovers = [] } = facts;
   const earlier = view.finishedIterations - records.length;
   const lines = [
     ...title(view, canvas),
     ...(activity && view.status === 'running' ? fact('Now', activity, canvas) : []),
+    ...(leftovers.length > 0 ? fact('Left over', leftoversText(leftovers), canvas) : []),
     ...summarise(view, facts, canvas),
     ...(facts.table && records.length > 0 ? ['', ...indented(records, canvas)] : []),
     ...(facts.table && earlier > 0 ? [`  ${pluralise(earlier, 'earlier iteration')} (--all shows all)`] : []),
     '',
-    ...nextCommands(view, records, canvas),
+    ...nextCommands(view, { records, leftovers }, canvas),
   ];
   return lines.map(canvas.symbols.replace);
+};
+
+/** `2 processes of the agent are still running (PID 4711, 4712)` */
+const leftoversText = (pids: readonly number[]): string => {
+  const processes = pids.length === 1 ? '1 process of the agent is' : `${pids.length} processes of the agent are`;
+  return `${processes} still running (PID ${someOf(pids.map(String), pids.length, 5)})`;
 };
 
 const indented = (records: readonly IterationRecord[], canvas: Canvas): string[] =>

@@ -1,5 +1,5 @@
 import type { ControlCommand } from '../ralph/control.ts';
-import { isWorking, type RunView } from '../ralph/view.ts';
+import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
 import { localTime } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
@@ -12,6 +12,8 @@ export const requestText = (command: ControlCommand, view: RunView): string | nu
     case 'stop-after-iteration':
       return `Stop requested: the run stops${when}.`;
     case 'pause':
+      if (isLastIteration(view))
+        return `Pause requested, but iteration ${view.iteration} is the last one: the run ends with it.`;
       return `Pause requested: the run pauses${when}.`;
     case 'resume':
       return view.pausedAt ? null : 'Resume requested: the run continues without a pause.';
@@ -22,10 +24,11 @@ export const pausedText = ({ change }: RunView): string =>
   `Paused. Resume with: ${commandLine('spool', 'resume', change)}`;
 
 /** Describes what other processes have asked of a run that is running; null for nothing. */
-export const steeringText = ({ change, iteration, requested, pausedAt, ...view }: RunView): string | null => {
+export const steeringText = (view: RunView): string | null => {
+  const { change, iteration, requested, pausedAt } = view;
   const resume = commandLine('spool', 'resume', change);
   if (pausedAt) return `paused since ${localTime(pausedAt)}; resume with: ${resume}`;
-  if (!requested) return null;
-  const when = isWorking({ iteration, ...view }) ? ` after iteration ${iteration}` : '';
+  if (!requested || (requested === 'pause' && isLastIteration(view))) return null;
+  const when = isWorking(view) ? ` after iteration ${iteration}` : '';
   return requested === 'pause' ? `pausing${when} (cancel with: ${resume})` : `stopping${when}`;
 };

@@ -1,6 +1,7 @@
 import { type Uncommitted } from '../ralph/events.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
+import { usedUp } from '../ralph/used-up.ts';
 import type { RunView } from '../ralph/view.ts';
 import { clockTime, relativeDay, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
 import { fact } from './facts.ts';
@@ -104,12 +105,17 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
 };
 
 /** The commands that a person needs next, each with a label. They are never broken, so that they can be copied. */
-export const nextCommands = (view: RunView, records: readonly IterationRecord[], { style }: Canvas): string[] =>
-  nextOf(view, records).map(([label, command]) => `  ${style('dim', label.padEnd(11))} ${command}`);
+export const nextCommands = (view: RunView, facts: NextFacts, { style }: Canvas): string[] =>
+  nextOf(view, facts).map(([label, command]) => `  ${style('dim', label.padEnd(11))} ${command}`);
+
+interface NextFacts extends Pick<SummaryFacts, 'records'> {
+  /** The ids of processes that are left of a run that was killed. */
+  readonly leftovers: readonly number[];
+}
 
 type Next = readonly [label: string, command: string];
 
-const nextOf = (view: RunView, records: readonly IterationRecord[]): Next[] => {
+const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
   const { change } = view;
   const on = (...words: readonly string[]): string => commandLine('spool', words[0]!, change, ...words.slice(1));
   const review: Next[] = view.files.length > 0 ? [['Review', on('diff', '--all')]] : [];
@@ -132,7 +138,12 @@ const nextOf = (view: RunView, records: readonly IterationRecord[]): Next[] => {
             : [['Archive', on('archive')] as const]),
       ];
     case 'interrupted':
-      return [['Resume', commandLine('spool', 'ralph', '--change', change)], ...review, ...trouble];
+      return [
+        ['Resume', commandLine('spool', 'ralph', '--change', change, ...(usedUp(view)?.flags ?? []))],
+        ...(leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')] as const] : []),
+        ...review,
+        ...trouble,
+      ];
     case 'blocked': {
       const tell = `${commandLine('spool', 'ralph', '--change', change)} --add-context "<what it needs to know>"`;
       const again: Next = ['Try again', newRun(view)];

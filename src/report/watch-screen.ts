@@ -36,10 +36,11 @@ export const renderWatch = (
 };
 
 const headline = (rows: readonly RunRow[]): string => {
-  const running = rows.filter(({ status }) => status === 'running').length;
+  const count = (wanted: RunRow['status']) => rows.filter(({ status }) => status === wanted).length;
+  const queued = count('queued');
   const usage = rows.reduce<Usage | null>((sum, row) => addUsage(sum, row.usage), null);
   const cost = usage?.costUsd ? ` · ${costOf(usage)}` : '';
-  return `${pluralise(rows.length, 'run')} · ${running} running${cost}`;
+  return `${pluralise(rows.length, 'run')} · ${count('running')} running${queued === 0 ? '' : ` · ${queued} queued`}${cost}`;
 };
 
 /** As many rows as fit, with the selected one among them. */
@@ -57,3 +58,9 @@ export const keyHelp = (columns: number): string =>
   columns < 60
     ? '↑↓ Enter open · s stop · p/r · c context · q quit'
     : '↑↓ Enter open · s stop · S stop now · p pause · r resume · c context · q quit';
+
+/** The same while a run is opened. */
+export const openKeyHelp = (columns: number): string =>
+  columns < 60
+    ? 'q back · s stop · S now · p/r · c context'
+    : 'q or Esc back · s stop · S stop now · p pause · r resume · c context';

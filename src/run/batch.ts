@@ -4,6 +4,7 @@ import { changeOf } from '../changes/sources.ts';
 import { withGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
+import { openQueue, type Queue } from '../store/queue.ts';
 import { tasksOf } from '../changes/current-tasks.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { isKnown } from '../store/user-record/identity.ts';
@@ -25,7 +26,7 @@ export interface BatchServices extends CommonServices {
   readonly reporterOf: (change: string) => Reporter;
   /** Called with lines that concern more than one run. */
   readonly announce: (line: string) => void;
-  /** Called for a change that is complete already. */
+  /** Called for a change that is not run, maybe repeatedly. */
   readonly onSkipped: (change: string) => void;
   /** Called when a change could not be started, or its run failed with an error. */
   readonly onError: (change: string, error: unknown) => void;
@@ -42,6 +43,8 @@ export interface BatchOutcome {
   readonly view: RunView | null;
   /** Why it was not started. */
   readonly note: string | null;
+  /** Another process has taken it out of the queue. */
+  readonly isTakenOut?: true;
 }
 
 interface QueuedChange {
@@ -63,6 +66,7 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
     })),
   );
   const requests = createRequests();
+  const waiting = watchQueue(specs, services);
   const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
     parallel,
     conflict: (one, other) => sharedClaim(one, other) !== null,
@@ -70,9 +74,9 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
       announce(
         `${item.spec.change} waits for ${by.spec.change}: both change the requirement "${sharedClaim(by, item)}".`,
       ),
-    run: createRunner(services, requests),
+    run: createRunner({ ...services, waiting }, requests),
     isStopped: () => stopSignals.received() !== null || asksToStop(requests.requested()),
-  });
+  }).finally(waiting.dispose);
   const interrupted = notStarted.map(({ spec: { change } }) => ({
     change,
     result: null,
@@ -81,6 +85,36 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   }));
   const order = specs.map(({ change }) => change);
   return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
+};
+
+/** How often the queue is looked at. */
+const queueMs = 500;
+
+/** Lists the changes that have yet to start, and announces those that another process takes out of the queue. */
+const watchQueue = (
+  specs: readonly RunSpec[],
+  { announce, onSkipped }: BatchServices,
+): Pick<Queue, 'leave' | 'dispose'> => {
+  const left = new Set(specs.map(({ change }) => change));
+  const queue = openQueue(specs[0]!.project, [...left]);
+  const drop = (change: string): void => {
+    if (!left.delete(change)) return;
+    announce(`${change} was taken out of the queue.`);
+    onSkipped(change);
+  };
+  const timer = setInterval(() => [...left].filter(queue.isTakenOut).forEach(drop), queueMs).unref();
+  return {
+    leave: (change) => {
+      const mayStart = queue.leave(change);
+      if (mayStart) left.delete(change);
+      else drop(change);
+      return mayStart;
+    },
+    dispose: () => {
+      clearInterval(timer);
+      queue.dispose();
+    },
+  };
 };
 
 /** git can check out a branch in only one worktree. */
@@ -96,13 +130,18 @@ const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
 /** Returns a function that runs one change. The runs share a budget, and set up their worktrees one at a time. */
-const createRunner = (services: BatchServices, requests: Pick<Batch, 'requested' | 'request'>) => {
-  const { parallel, stopSignals, env } = services;
+const createRunner = (
+  services: BatchServices & { readonly waiting: Pick<Queue, 'leave'> },
+  requests: Pick<Batch, 'requested' | 'request'>,
+) => {
+  const { parallel, stopSignals, env, waiting } = services;
   const budget = createSharedBudget();
   const exclusive = createMutex();
 
   return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
     const { project, change } = given;
+    if (!waiting.leave(change))
+      return { change, result: null, view: null, note: 'taken out of the queue', isTakenOut: true };
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
     const done = spec.options.fresh ? null : await alreadyComplete(project, change, env);
     if (done !== null) {

@@ -1,5 +1,9 @@
+import { userError } from '../errors.ts';
 import { gitDirOf } from '../git/work-tree.ts';
+import { stopByPromise } from '../ralph/policy.ts';
+import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { type UsableAgents, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
@@ -43,12 +47,26 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   const assignment = readAssignment(spec);
   const reused = earlier && spec === given ? startNow(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
+  checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   const usable = usableAgents(planned.plan, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
   return { ...checked, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+};
+
+/** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
+const checkUsedUp = ({ plan, previous }: Planned): void => {
+  if (previous === null || (previous.last && stopByPromise(plan, previous.last))) return;
+  const used = usedUp(previous.view, plan);
+  if (used)
+    throw userError(
+      'limit-reached',
+      plan.change,
+      used.why,
+      commandLine('spool', 'ralph', '--change', plan.change, ...used.flags),
+    );
 };
 
 /** Returns the plan for which the user was asked, unless the answer took so long that the files have changed. */

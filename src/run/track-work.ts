@@ -106,10 +106,9 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
       return findUncommitted({ tree, snapshots: opened.snapshots, ledger, touched, detachedCommits, redactor });
     },
     changed: async () => {
-      const range = opened?.checkpoints.range() ?? null;
-      if (range === null || isGone(tree)) return null;
-      const [first, last] = range;
-      return first === last ? noChange : diffStat(tree, range);
+      if (opened === null || isGone(tree)) return null;
+      const ranges = await opened.checkpoints.ranges();
+      return ranges && diffStat(tree, ranges);
     },
   };
 };
@@ -154,13 +153,16 @@ const tasksIn = ({ project, workProject, plan }: WorkContext): Task[] => {
   return tasks === null || tasks === 'unreadable' ? [] : tasks;
 };
 
-const noChange: DiffStat = { files: 0, insertions: 0, deletions: 0 };
-
-const diffStat = async (tree: WorkTree, range: readonly [string, string]): Promise<DiffStat | null> => {
-  const changes = await diffTrees(tree, range, { renames: true });
-  if (changes === null) return null;
-  const { filesChanged: files, insertions, deletions } = summariseDiff(changes, []);
-  return { files, insertions, deletions };
+/** Adds up the differences. A file in several of them counts once. */
+const diffStat = async (tree: WorkTree, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
+  const changes: FileDiff[] = [];
+  for (const range of ranges.filter(([from, to]) => from !== to)) {
+    const found = await diffTrees(tree, range, { renames: true });
+    if (found === null) return null;
+    changes.push(...found);
+  }
+  const { insertions, deletions } = summariseDiff(changes, []);
+  return { files: new Set(changes.map(({ name }) => name)).size, insertions, deletions };
 };
 
 /** Returns the mode and id (`100644 <id>`) of every file that differs from HEAD, by name. */

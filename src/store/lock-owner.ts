@@ -23,6 +23,10 @@ export const lockOwner = (path: string): LockOwner | null => {
   return owner && isAlive(path, owner) ? owner : null;
 };
 
+/** Whether the last owner of a lock has died without releasing it. */
+export const wasAbandoned = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() === true && lockOwner(path) === null;
+
 /** Whether the lock file is unreadable. */
 export const isUnreadable = ({ id }: LockOwner): boolean => id.startsWith(unreadable);
 

@@ -12,7 +12,12 @@ export type Locking =
     } & Lock)
   | { readonly kind: 'taken'; readonly by: LockOwner };
 
+/** How often an owner renews its lock. */
+export const beatMs = 30_000;
+
 export interface Lock {
+  /** Identifies its owner. */
+  readonly id: string;
   /** Creates the file again if it was deleted. Returns the owner if another process has taken the lock. */
   keep(): LockOwner | null;
   /** Shows other machines that the owner is alive. */
@@ -61,6 +66,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
   };
   return {
     kind: 'held',
+    id: mine.id,
     replaced,
     keep: () => {
       if (isMine()) return null;

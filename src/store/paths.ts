@@ -11,7 +11,7 @@ import type { Project } from './project.ts';
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock
  *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, control.jsonl,
- *                                              lock, landed.json, land.log, agent/, copies/
+ *                                              lock, queued, taken-out, landed.json, land.log, agent/, copies/
  *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the notes
  *                                              (store/notes.ts)
  *
@@ -67,6 +67,10 @@ export const historyFile = (project: Project, change: string) => join(ralphFolde
 export const contextFile = (project: Project, change: string) => join(ralphFolder(project, change), 'context.txt');
 export const controlFile = (project: Project, change: string) => join(ralphFolder(project, change), 'control.jsonl');
 export const lockFile = (project: Project, change: string) => join(ralphFolder(project, change), 'lock');
+/** While the change is in the queue of a batch. */
+export const queueFile = (project: Project, change: string) => join(ralphFolder(project, change), 'queued');
+/** What became of `queued` if another process took the change out of the queue, until the batch notices. */
+export const takenOutFile = (project: Project, change: string) => join(ralphFolder(project, change), 'taken-out');
 export const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
 export const landLog = (project: Project, change: string) => join(ralphFolder(project, change), 'land.log');
 /** Data that agents keep, where several run at the same time. */

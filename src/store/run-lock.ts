@@ -3,10 +3,10 @@ import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { realPath } from '../process/which.ts';
 import { type Project } from './project.ts';
-import { acquireLock } from './lock.ts';
+import { acquireLock, beatMs } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
 import { loopOwner } from './state.ts';
-import { localTime } from '../text/format.ts';
+import { clockTime, localTime, relativeDay } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
 import { ralphFolder, lockFile, treeLockFile } from './paths.ts';
 
@@ -17,9 +17,6 @@ export interface ChangeLock {
   keep(): boolean;
   release(): void;
 }
-
-/** How often a run renews its locks. */
-const beatMs = 30_000;
 
 export interface LockOptions {
   /** The git folder of the work tree, which contains its lock; null for a run in its own worktree. */
@@ -77,8 +74,19 @@ const lockedBy = (project: Project, changeId: string, owner: LockOwner) =>
   userError('locked', changeId, ownerText(owner, relative(project.root, lockFile(project, changeId))));
 
 /** `PID 4711 on build-1, since 22:14` */
-export const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
+export const ownerText = (owner: LockOwner, file: string): string => {
+  const { host, since } = owner;
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
-  const where = host === hostName() ? '' : ` on ${host.replace(/ \([^(]*\)$/, '')}`;
-  return `PID ${pid}${where}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;
+  return `${processText(owner)}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;
 };
+
+/** `in the queue of PID 4711, since 22:14` */
+export const queueText = (owner: LockOwner, now: Date): string => {
+  const since = new Date(owner.since);
+  const day = relativeDay(since, now);
+  return `in the queue of ${processText(owner)}, since ${day === 'today' ? '' : `${day} `}${clockTime(since)}`;
+};
+
+/** `PID 4711 on build-1` */
+export const processText = ({ pid, host }: LockOwner): string =>
+  `PID ${pid}${host === hostName() ? '' : ` on ${host.replace(/ \([^(]*\)$/, '')}`}`;

@@ -3,7 +3,7 @@ import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readText, statsOf } from '../files/read.ts';
 import { type Project } from './project.ts';
-import { isWorkspaceOf, stateFile, lockFile, startFile } from './paths.ts';
+import { isWorkspaceOf, stateFile, lockFile, queueFile, startFile } from './paths.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
 import { parseView } from './formats.ts';
 import { readableVersions, upgradeView } from './upgrade.ts';
@@ -70,3 +70,15 @@ const readUnlessFolder = (file: string, fallback: string | null): string | null 
 /** Returns the process that runs this change now; null if there is none. */
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>
   lockOwner(lockFile(project, changeId));
+
+/**
+ * Returns the process of the batch that has yet to start this change; null if it is in no queue. Nothing depends on the
+ * file, so something else in its place counts as none.
+ */
+export const queuedBy = (project: Project, changeId: string): LockOwner | null => {
+  try {
+    return lockOwner(queueFile(project, changeId));
+  } catch {
+    return null;
+  }
+};

@@ -2,15 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
 import { requestControl, type RequestOptions } from './control.ts';
+import { endLeftovers } from './leftovers.ts';
 import type { LockOwner } from './lock-owner.ts';
 import type { Project } from './project.ts';
-import { loopOwner, readState } from './state.ts';
+import { takeOut } from './queue.ts';
+import { loopOwner, queuedBy, readState } from './state.ts';
 import { asRecorded } from './user-record/steps.ts';
 import { userRecordFolder } from './user-record/folder.ts';
 
 /** What became of a request. */
 export type Answer =
   | { readonly kind: 'not-running'; readonly view: RunView | null }
+  /** The change was in the queue of a batch, which will not start it. */
+  | { readonly kind: 'taken-out'; readonly by: LockOwner }
+  /** The change is in the queue of a batch, and only a request to stop it applies to it. */
+  | { readonly kind: 'queued'; readonly by: LockOwner }
+  /** The process of the run was killed. What was left of it has been ended, for a request to stop it. */
+  | { readonly kind: 'cleaned-up'; readonly view: RunView; readonly ended: number }
   /** The run has taken it. `view` says what will happen, `before` what the run did when it was asked. */
   | { readonly kind: 'taken'; readonly before: RunView | null; readonly view: RunView }
   /** The run has ended meanwhile, maybe because of the request. */
@@ -38,10 +46,16 @@ export const steer = async (
     const saved = await readState(project, change);
     return saved && asRecorded(userRecordFolder(project, change, env), saved);
   };
+  const queue = queuedBy(project, change);
+  if (queue !== null && loopOwner(project, change) === null) {
+    if (!asksToStop(command)) return { kind: 'queued', by: queue };
+    if (takeOut(project, change) !== null) return { kind: 'taken-out', by: queue };
+    await appears(() => loopOwner(project, change));
+  }
   const owner = loopOwner(project, change);
   const before = await read();
   if (owner === null || requestControl(project, change, command, options) === 'not-running')
-    return { kind: 'not-running', view: before };
+    return withoutRun(project, command, before);
   const deadline = performance.now() + answerMs;
   for (;;) {
     const isRunning = loopOwner(project, change)?.id === owner.id;
@@ -57,6 +71,17 @@ export const steer = async (
     if (isTaken(command, view)) return { kind: 'taken', before, view };
     return command === 'resume' && isWorking(view) ? { kind: 'refused', view } : { kind: 'silent', owner };
   }
+};
+
+/** Waits until a value is there. */
+const appears = async (read: () => unknown): Promise<void> => {
+  const deadline = performance.now() + answerMs;
+  while (read() === null && performance.now() < deadline) await delay(pollMs);
+};
+
+const withoutRun = async (project: Project, command: ControlCommand, view: RunView | null): Promise<Answer> => {
+  const ended = view !== null && asksToStop(command) ? await endLeftovers(project, view) : 0;
+  return view !== null && ended > 0 ? { kind: 'cleaned-up', view, ended } : { kind: 'not-running', view };
 };
 
 /** Whether a run does what it was asked for, or something stronger. */

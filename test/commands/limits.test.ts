@@ -1,7 +1,7 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { promise, says } from '../support/agents.ts';
+import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, root } from '../support/project.ts';
@@ -352,11 +352,41 @@ test('a resumed run keeps --no-commit, --fail-fast and its iteration limit', asy
 
   const last = createProject({ agent: script });
   expect(await last.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 130 });
-  const none = await last.spool(...run);
-  expect(none).toMatchObject({ code: 3 });
-  expect(none.stderr).toContain('Not complete: stopped at --max-iterations 1');
+  expect(await last.spool(...run)).toMatchObject({ code: 3, stdout: '' });
   expect(last.calls()).toHaveLength(1);
 });
+
+test.each([
+  ['--max-iterations', '1', `it has used 1 iteration (--max-iterations 1)`, '2'],
+  ['--max-cost', '1.5', `it has spent $2.00 (--max-cost 1.5)`, '4'],
+  ['--max-tokens', '10', `it has used 20 tokens (--max-tokens 10)`, '30'],
+])(
+  'a run that was stopped when it reached %s is not resumed without a higher limit',
+  async (flag, limit, why, higher) => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${uses(20, 2)}`, promise] });
+    const loop = project.start([...run, flag, limit]);
+    await loop.printed('waiting for go-on');
+    await project.spool('stop', change);
+    project.write('go-on', '');
+    expect(await loop.result).toMatchObject({ code: 143 });
+    const before = readFileSync(project.stateFile('state.json'), 'utf8');
+    const raised = `spool ralph --change ${change} ${flag} ${higher}`;
+
+    expect(loop.output()).toContain(`  Resume      ${raised}\n`);
+    for (const command of [run, [...run, '--resume'], ['resume', change]])
+      expect(await project.spool(...command)).toEqual({
+        code: 3,
+        signal: null,
+        stdout: '',
+        stderr: `spool: ${change} was not resumed: ${why}. Raise the limit: ${raised} (or start over with --fresh)\n`,
+      });
+    expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(before);
+    expect(project.calls()).toHaveLength(1);
+
+    expect(await project.spool(...run, flag, higher)).toMatchObject({ code: 0 });
+    expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 2]);
+  },
+);
 
 test('--notify runs for a run that ends with an error', async () => {
   const project = createProject({

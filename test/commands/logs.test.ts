@@ -1,6 +1,7 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
+import { killProcessesWith } from '../support/processes.ts';
 import { change, createProject, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
@@ -45,7 +46,10 @@ test('a run of another process is followed across its iterations to its end, wit
 });
 
 test('a follower of a run that is killed says so and ends', async () => {
-  const project = createProject({ agent: [waitsFor('never')] });
+  const project = createProject({
+    files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] One\n' },
+    agent: [waitsFor('never')],
+  });
   const loop = project.start(run);
   await loop.printed('waiting for never');
   const shown = project.start(['logs', change, '-f']);
@@ -54,12 +58,61 @@ test('a follower of a run that is killed says so and ends', async () => {
   await raw.printed('waiting for never');
   loop.kill('SIGKILL');
 
-  expect(await shown.result).toMatchObject({
+  const { code, stdout } = await shown.result;
+  expect({ code, stdout }).toEqual({
     code: 143,
-    stdout: expect.stringMatching(/Interrupted: the process is gone[\s\S]*Resume +spool ralph --change/),
+    stdout: expect.stringMatching(
+      /Interrupted: the process is gone[\s\S]*open: One[\s\S]*Resume +spool ralph --change/,
+    ),
   });
+  killProcessesWith(`HOME=${project.home}`);
+  const { stdout: status } = await project.spool('status', change);
+  const isShared = (line: string) => !/^ {2}(?:Left over|End )/.test(line);
+  expect(stdout.split('\n').filter(isShared).join('\n').endsWith(`\n\n${status}`)).toBe(true);
   expect(await raw.result).toMatchObject({ code: 143 });
 });
+
+test('a finished run is followed to the screen with which it ended, and to its exit code', async () => {
+  const project = createProject({ agent: [says('first'), waitsFor('never'), says('third'), says('fourth')] });
+  const loop = project.start([...run, '--max-iterations', '4']);
+  await loop.printed('waiting for never');
+  loop.kill('SIGINT');
+  await loop.result;
+  const end = await project.spool(...run);
+  expect(end).toMatchObject({ code: 3 });
+  const screen = end.stderr.slice(end.stderr.indexOf('■'));
+  for (const iteration of [1, 2, 3, 4]) expect(screen).toMatch(new RegExp(`^ +${iteration} {2}`, 'm'));
+
+  const logs = await project.spool('logs', change);
+  const followed = await project.spool('logs', change, '-f');
+
+  expect(logs.stdout).toContain('fourth');
+  expect(followed).toEqual({ code: 3, signal: null, stdout: `${logs.stdout}\n${screen}`, stderr: '' });
+  expect((await project.spool('logs', change, '1', '-f')).stdout).toMatch(
+    /first[\s\S]*waiting for never[\s\S]*third[\s\S]*fourth[\s\S]*Not complete/,
+  );
+  const status = (await project.spool('status', change)).stdout;
+  expect(screen).toBe(`${status}  Prompts and logs: .spool/.state/ralph/${change}/runs/${project.state().run}\n`);
+});
+
+test.each([[['-f']], [['-f', '--raw']], [['-f', '--json']]])(
+  'a follower with %j ends quietly when the reader of its output is gone',
+  async (flags) => {
+    const project = createProject({ agent: [`while [ ! -e stop ]; do echo line; sleep 0.05; done; ${promise}`] });
+    const loop = project.start(run);
+    await loop.printed('line');
+    const script = `"$0" "$1" logs ${change} "\${@:2}" | head -1; echo "\${PIPESTATUS[@]}"`;
+
+    const piped = startProcess('bash', ['-c', script, process.execPath, spoolProgram, ...flags], {
+      cwd: project.folder,
+      env: project.env,
+    });
+
+    expect(await piped.result).toMatchObject({ code: 0, stdout: expect.stringMatching(/^.+\n0 0\n$/), stderr: '' });
+    project.write('stop', '');
+    expect(await loop.result).toMatchObject({ code: 0 });
+  },
+);
 
 test('Ctrl-C ends the follower and not the run', async () => {
   const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });

@@ -40,7 +40,7 @@ describe('pause and resume', () => {
 
     expect(await project.spool('pause', '002-01')).toMatchObject({
       code: 0,
-      stdout: `${change} pauses after iteration 1. Resume with: spool resume ${change}\n`,
+      stdout: `${change} pauses after iteration 1, unless the run ends with it. Resume with: spool resume ${change}\n`,
     });
     expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
       'pausing after iteration 1',
@@ -166,6 +166,7 @@ describe('pause and resume', () => {
     writeFileSync(offset, String(24 * 60 * 60_000));
 
     expect(await loop.result).toMatchObject({ code: 3, stderr: expect.stringContaining('--until reached') });
+    expect(loop.output()).not.toContain('did not pause');
     expect(project.calls()).toHaveLength(1);
   });
 
@@ -181,6 +182,41 @@ describe('pause and resume', () => {
 
     expect(await loop.result).toMatchObject({ code: 130 });
     expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by SIGINT', pausedAt: null });
+  });
+
+  test('a run in its last iteration says that it ends and does not pause', async () => {
+    const project = createProject({ agent: [waitsFor('go-on')] });
+    const loop = project.start([...run, '--max-iterations', '1']);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('pause', change)).toMatchObject({
+      code: 0,
+      stdout: `${change} does not pause: iteration 1 is the last one (--max-iterations 1), and the run ends with it.\n`,
+    });
+    expect(JSON.parse((await project.spool('pause', change, '--json')).stdout)).toMatchObject({ outcome: 'ends' });
+    expect((await project.spool('status', change)).stdout).not.toContain('pausing');
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 3 });
+    expect(loop.output()).toContain('Pause requested, but iteration 1 is the last one: the run ends with it.');
+    expect(loop.output()).not.toContain('the run pauses');
+  });
+
+  test('a run that is done before it could pause says that it ended', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('The run did not pause, because it ended with iteration 1.'),
+    });
+    expect(await project.spool('pause', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${change} is not running: its last run is complete (iteration 1).\n`,
+    });
   });
 
   test('a pause ends the wait after a failed iteration', async () => {
@@ -239,6 +275,44 @@ describe('stop', () => {
     expect(await loop.result).toMatchObject({ code: 143 });
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
+
+  test.each([[[]], [['--now']]])(
+    'what is left of a killed run is shown, and ended by "spool stop" with %j',
+    async (flags) => {
+      const project = createProject({ agent: [`setsid sleep 300 & ${waitsFor('never')}`] });
+      const loop = project.start(run);
+      await loop.printed('waiting for never');
+      loop.kill('SIGKILL');
+      await loop.result;
+      const left = () => processesWith(`HOME=${project.home}`);
+      expect(left().length).toBeGreaterThan(1);
+
+      const status = await project.spool('status', change);
+      expect(status.stdout).toMatch(
+        /^ {2}Left over +\d processes of the agent are still running \(PID \d+(, \d+)+\)$/m,
+      );
+      expect(status.stdout).toMatch(new RegExp(`^ {2}End them +spool stop ${change}$`, 'm'));
+      expect((await project.spool('status')).stdout).toMatch(
+        /the process is gone; \d processes of its agent are still running/,
+      );
+      expect(JSON.parse((await project.spool('status', change, '--json')).stdout)).toMatchObject({
+        status: 'interrupted',
+        leftovers: expect.arrayContaining([expect.any(Number)]),
+      });
+
+      expect(await project.spool('stop', change, ...flags)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(
+          new RegExp(
+            `^${change} is not running: its process died in iteration 1\\. Ended \\d processes that were left of it\\. Resume with: spool ralph --change ${change}\\n$`,
+          ),
+        ),
+      });
+      expect(left()).toEqual([]);
+      expect((await project.spool('status', change)).stdout).not.toContain('Left over');
+      expect(await project.spool('stop', change, ...flags)).toMatchObject({ code: 2 });
+    },
+  );
 
   test('a run that does not respond is named, and takes the request later', async () => {
     const project = createProject({ agent: [waitsFor('never')] });
@@ -313,6 +387,93 @@ describe('a batch', () => {
     expect(stopped.stdout).toContain(second);
     expect(await loop.result).toMatchObject({ code: 143 });
     expect(loop.output()).toMatch(new RegExp(`^${third} +not started`, 'm'));
+  });
+
+  test.each([
+    ['one after the other', []],
+    ['in parallel', ['--parallel', '2']],
+  ])('a change in the queue is listed, and can be taken out of it: %s', async (_, flags) => {
+    const agent = [`echo 'waiting for go-on'; until [ -e "$HOME/go-on" ]; do sleep 0.01; done; ${promise}`];
+    const project = createProject({ files, agent });
+    const loop = project.start(['ralph', '--module', '002', ...flags]);
+    const isWorking = () => existsSync(join(project.home, `agent/call-${flags.length === 0 ? 1 : 2}/prompt`));
+    await eventually(isWorking, 'the agents');
+
+    const rows = (await project.spool('status')).stdout.split('\n');
+    expect(rows[1]).toMatch(new RegExp(`^running +002-0[12]`));
+    expect(rows[3]).toMatch(new RegExp(`^queued +${third} .*in the queue of PID ${loop.pid}, since \\d\\d:\\d\\d$`));
+    const listed = JSON.parse((await project.spool('status', '--json')).stdout) as object[];
+    expect(listed[2]).toMatchObject({ change: third, status: 'queued', run: null, iteration: 0, endedAt: null });
+    expect((await project.spool('status', third)).stdout).toMatch(
+      new RegExp(
+        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Take it out spool stop ${third}\\n$`,
+      ),
+    );
+    expect(JSON.parse((await project.spool('status', third, '--json')).stdout)).toMatchObject({
+      status: 'queued',
+      queued: { pid: loop.pid, since: expect.any(String) },
+      view: null,
+    });
+    for (const command of ['pause', 'resume'])
+      expect(await project.spool(command, third)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          new RegExp(
+            `^spool: ${third} has not started: it is in the queue of PID .*Take it out of the queue with: spool stop ${third}`,
+          ),
+        ),
+      });
+
+    expect(await project.spool('stop', '002-03')).toMatchObject({
+      code: 0,
+      stdout: `${third} was taken out of the queue of PID ${loop.pid} and will not be started.\n`,
+    });
+    expect((await project.spool('status')).stdout).not.toContain(third);
+    expect(await project.spool('stop', third)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${third} is not running.\n`,
+    });
+    await loop.printed(`${third} was taken out of the queue.`);
+    project.write('../home/go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${second} +complete`, 'm'));
+    expect(existsSync(project.stateFile('', third))).toBe(false);
+  });
+
+  test('a killed batch leaves no change in the queue', async () => {
+    const project = createProject({ files, agent: [waitsFor('never'), promise] });
+    const loop = project.start(['ralph', '--module', '002']);
+    await loop.printed('waiting for never');
+    expect((await project.spool('status')).stdout).toContain('queued');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    expect((await project.spool('status')).stdout).not.toContain('queued');
+    expect(await project.spool('stop', third)).toMatchObject({ code: 2 });
+    expect(await project.spool('ralph', '--module', '002')).toMatchObject({ code: 0 });
+    expect((await project.spool('status')).stdout).not.toContain('queued');
+  });
+
+  test.each([
+    ['deletes the state folder', 'rm -rf .spool/.state'],
+    [
+      'puts something else in the place of the queue',
+      `cd .spool/.state/ralph/${third}; rm queued; mkfifo queued; ln -s "$HOME/victim" taken-out; cd -`,
+    ],
+  ])('an agent that %s does not keep a batch from starting the next change', async (_, plant) => {
+    const project = createProject({ files, agent: [`${plant}; ${promise}`, waitsFor('go-on'), promise] });
+    writeFileSync(join(project.home, 'victim'), 'precious');
+    const loop = project.start(['ralph', '--module', '002']);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('status')).toMatchObject({ code: 0, stdout: expect.stringContaining(second) });
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(loop.output()).toMatch(new RegExp(`^${third} +complete`, 'm'));
+    expect(readFileSync(join(project.home, 'victim'), 'utf8')).toBe('precious');
   });
 
   test('pause --all also applies to runs that start later', async () => {

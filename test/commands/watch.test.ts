@@ -10,12 +10,29 @@ import { openTerminal } from '../support/terminal.ts';
 const other = '002-02_other-change-with-a-long-name-that-fills-the-line';
 const files = { [`.spool/changes/${other}/proposal.md`]: '# Other\n\nText.\n' };
 
+const textOf = (lines: readonly { readonly text: string }[]): string[] =>
+  lines.map(({ text }) => text.trimEnd()).filter((text) => text !== '');
+
 const watch = (project: TestProject, columns: number) => {
   const terminal = openTerminal(project, ['watch'], { columns });
   const screen = () => fullScreenOf(terminal.raw());
   return {
     ...terminal,
     screen,
+    /** Waits for a line of the live view. */
+    shown: (pattern: RegExp) =>
+      eventually(() => terminal.lines().some(({ text }) => pattern.test(text)), `${pattern} in the live view`).catch(
+        (error: Error) => {
+          throw new Error(`${error.message}; it shows:\n${textOf(terminal.lines()).join('\n')}`);
+        },
+      ),
+    /** Waits for the last line of the live view. */
+    bottom: (pattern: RegExp) =>
+      eventually(() => pattern.test(textOf(terminal.lines()).at(-1) ?? ''), `${pattern} at the bottom`).catch(
+        (error: Error) => {
+          throw new Error(`${error.message}; it shows:\n${textOf(terminal.lines()).join('\n')}`);
+        },
+      ),
     row: (id: string) => screen().find((line) => line.includes(id.slice(0, 6))) ?? '',
     has: (pattern: RegExp) =>
       eventually(() => screen().some((line) => pattern.test(line)), `${pattern} on the screen`).catch(
@@ -81,12 +98,94 @@ test('a run is opened and followed, and shown as interrupted when it is killed',
   loop.kill('SIGKILL');
   await terminal.has(/^> interrupted +002-01/);
   terminal.type('\r');
-  // Above its live view, and below its end.
-  await eventually(() => terminal.raw().split('q or Esc: back to all runs').length > 3, 'the end of its live view');
+  await terminal.bottom(/^ q or Esc back · s stop/);
   terminal.type('\u0003');
 
   expect(await terminal.exitCode).toBe(130);
   expect(terminal.raw().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+});
+
+test('a run that is killed while it is opened says so, how to resume it, and what is left of it', async () => {
+  const project = createProject({ agent: [waitsFor('never')] });
+  const loop = project.start(['ralph', '--change', change]);
+  await loop.printed('waiting for never');
+  const terminal = watch(project, 140);
+  await terminal.has(/^> running/);
+  terminal.type('\r');
+  await terminal.shown(/^waiting for never/);
+
+  loop.kill('SIGKILL');
+
+  await terminal.shown(/Interrupted: the process is gone/);
+  await terminal.shown(/^ {2}Left over +\d process/);
+  await terminal.shown(new RegExp(`^ {2}Resume +spool ralph --change ${change}`));
+  terminal.type('q');
+  await terminal.has(/^> interrupted .*; \d process/);
+  terminal.type('s');
+  await terminal.has(/^Is not running: its process died in iteration 1\. Ended \d process/);
+  terminal.type('q');
+  expect(await terminal.exitCode).toBe(0);
+});
+
+test.each([100, 50])('at %d columns the keys also work while a run is opened', async (columns) => {
+  const project = createProject({ agent: [waitsFor('one'), promise] });
+  const loop = project.start(['ralph', '--change', change]);
+  await loop.printed('waiting for one');
+  const terminal = watch(project, columns);
+  await terminal.has(/^> running/);
+  terminal.type('\r');
+  await terminal.shown(/^waiting for one/);
+  await terminal.bottom(/^ q (?:or Esc )?back/);
+
+  terminal.type('p');
+  await terminal.bottom(/^ Pauses after iteration 1, unless the run ends/);
+  await terminal.shown(/^Pause requested/);
+  terminal.type('r');
+  await terminal.bottom(/^ Continues without a pause: iteration 1/);
+  terminal.type('c');
+  await terminal.bottom(/^ Context \(Enter adds/);
+  terminal.type('Mind the gap.\r');
+  await terminal.bottom(/^ Added\. Iteration 2 will read it\./);
+  expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe('Mind the gap.\n');
+  terminal.type('S');
+  await terminal.bottom(/^ Stop now\? y\/n/);
+  terminal.type('n');
+  await terminal.bottom(/^ q (?:or Esc )?back/);
+  terminal.type('s');
+  await terminal.bottom(/^ Stops after iteration 1\./);
+  project.write('one', '');
+  expect(await loop.result).toMatchObject({ code: 143 });
+  await terminal.shown(/Interrupted: stopped by/);
+  terminal.type('\u001b');
+  await terminal.has(/^> interrupted/);
+  terminal.type('q');
+  expect(await terminal.exitCode).toBe(0);
+});
+
+test('archived runs are not listed, and queued changes are', async () => {
+  const project = createProject({ files, agent: [promise, waitsFor('one'), promise] });
+  await project.spool('ralph', '--change', other);
+  const third = '002-03_third';
+  project.write(`.spool/changes/${third}/proposal.md`, '# Third\n');
+  expect(await project.spool('archive', other)).toMatchObject({ code: 0 });
+  const loop = project.start(['ralph', '--all']);
+  await loop.printed('waiting for one');
+  const terminal = watch(project, 100);
+  await terminal.has(/^2 runs · 1 running · 1 queued/);
+  await terminal.has(/^ {2}queued +002-03.*in the queue of PID/);
+  expect(terminal.screen().join('\n')).not.toContain('002-02');
+
+  terminal.type('j\r');
+  await terminal.has(/^Not started yet: 002-03/);
+  terminal.type('p');
+  await terminal.has(/has not started: it is in the queue/);
+  terminal.type('s');
+  await terminal.has(/^Was taken out of the queue of PID/);
+  await terminal.has(/^1 run · 1 running/);
+  project.write('one', '');
+  expect(await loop.result).toMatchObject({ code: 143 });
+  terminal.type('q');
+  expect(await terminal.exitCode).toBe(0);
 });
 
 test('without a terminal the runs are printed once', async () => {

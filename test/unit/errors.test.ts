@@ -42,6 +42,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'module-mismatch': [text, text],
   cancelled: [text],
   'until-passed': [text, text, text],
+  'not-started': [text, text, text],
+  'limit-reached': [text, text, text],
   'no-proposal': [text, text],
   'empty-proposal': [text, text, text],
   'no-tasks': [text, text],

@@ -1,9 +1,7 @@
 import { userError } from '../../errors.ts';
-import { canvasOf } from '../../report/canvas.ts';
 import { replay } from '../../report/replay.ts';
-import { renderRun } from '../../report/status.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import { displayRecorded } from '../recorded-display.ts';
+import { displayRecorded, renderGone } from '../recorded-display.ts';
 import { endCode, whyMissing } from './ending.ts';
 import type { LogFiles } from './log-files.ts';
 
@@ -17,13 +15,11 @@ export interface EventOptions {
 
 /** Shows the events of an iteration; with `follow`, those of the whole run from there on. Returns the exit code. */
 export const showEvents = async (files: LogFiles, options: EventOptions): Promise<number> => {
-  const { project, change, run, env, terminal, signals } = files;
+  const { project, change, run, env, terminal, signals, closed, stop } = files;
   const { iteration, follow, json, verbose, cwd } = options;
   // In a file, all of it is the result.
   const shownOn = terminal.isInteractive ? terminal : { ...terminal, isInteractive: false, log: terminal.print };
   const display = displayRecorded({ project, terminal: shownOn, cwd, env, json, verbose, isReplay: !follow });
-  const closed = new AbortController();
-  terminal.onClosed(() => closed.abort());
   const { view, wasShown, isGone } = await replay({
     project,
     change,
@@ -32,10 +28,10 @@ export const showEvents = async (files: LogFiles, options: EventOptions): Promis
     follow,
     display,
     env,
-    signal: AbortSignal.any([signals.stop, closed.signal]),
+    signal: stop,
     drained: terminal.drained,
   }).finally(display.dispose);
-  if (closed.signal.aborted) return 0;
+  if (closed.aborted) return 0;
   const stopped = signals.received();
   if (stopped !== null) {
     if (follow && view?.status === 'running') terminal.log(`Stopped following ${change}. ${stillRunning(change)}\n`);
@@ -44,10 +40,7 @@ export const showEvents = async (files: LogFiles, options: EventOptions): Promis
   if (!wasShown && !(follow && view !== null))
     throw userError('no-log', change, iteration, 'record', whyMissing(files, view, iteration));
   if (!follow) return 0;
-  if (isGone && view !== null && !json) {
-    const lines = renderRun(view, { records: [], alive: false, table: false, now: new Date() }, canvasOf(terminal));
-    shownOn.log(`\n${lines.join('\n')}\n`);
-  }
+  if (isGone && view !== null && !json) shownOn.log(`\n${(await renderGone(view, files)).join('\n')}\n`);
   return endCode(view, null);
 };
 

@@ -30,7 +30,7 @@ const pollMs = 200;
 
 /** Prints the logs of a run from an iteration on, as they grow. Returns the exit code of the run. */
 export const followLogs = async (files: LogFiles, first: number): Promise<number> => {
-  const { project, change, run, signals } = files;
+  const { project, change, run, signals, closed, stop } = files;
   const folder = runFolder(project, change, run);
   let printer: Printer | null = null;
   for (let iteration = first; ;) {
@@ -39,8 +39,9 @@ export const followLogs = async (files: LogFiles, first: number): Promise<number
     const isOver = view === null || view.status !== 'running';
     printer ??= openPrinter(files, iterationLog(folder, iteration));
     await printer?.print();
-    if (signals.received() !== null || isOver) {
+    if (stop.aborted || isOver) {
       await printer?.end();
+      if (closed.aborted) return 0;
       if (printer === null && iteration === first && signals.received() === null)
         throw userError('no-log', change, iteration, 'log', whyMissing(files, view, iteration));
       return endCode(view, signals.received());
@@ -49,7 +50,7 @@ export const followLogs = async (files: LogFiles, first: number): Promise<number
       await printer?.end();
       printer = null;
       iteration++;
-    } else await delay(pollMs, undefined, { signal: signals.stop }).catch(() => {});
+    } else await delay(pollMs, undefined, { signal: stop }).catch(() => {});
   }
 };
 
@@ -70,7 +71,7 @@ interface Printer {
 const blockSize = 64 * 1024;
 
 /** Returns null if there is no such file. Secrets and control characters are removed. */
-const openPrinter = ({ env, terminal, signals }: LogFiles, path: string): Printer | null => {
+const openPrinter = ({ env, terminal, stop }: LogFiles, path: string): Printer | null => {
   const file = openIfThere(path);
   if (file === null) return null;
   const redactor = createRedactor(env).stream();
@@ -79,12 +80,12 @@ const openPrinter = ({ env, terminal, signals }: LogFiles, path: string): Printe
   let position = 0;
   return {
     async print() {
-      while (signals.received() === null) {
+      while (!stop.aborted) {
         const length = readSync(file, block, 0, blockSize, position);
         if (length === 0) return;
         position += length;
         terminal.print(decoder.write(Buffer.from(redactor.pass(block.subarray(0, length)))));
-        await terminal.drained(signals.stop);
+        await terminal.drained(stop);
       }
     },
     async end() {

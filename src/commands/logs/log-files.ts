@@ -9,6 +9,9 @@ export interface LogFiles {
   readonly run: string;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
-  /** Stop what is printed. */
   readonly signals: StopSignals;
+  /** Aborted when the reader of the output is gone. */
+  readonly closed: AbortSignal;
+  /** Aborted by a signal, or when the reader is gone. */
+  readonly stop: AbortSignal;
 }

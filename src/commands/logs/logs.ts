@@ -28,7 +28,11 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const iteration = (wanted as number | null) ?? current;
   const folder = runFolder(project, change, id);
   const signals = onStopSignals(() => {});
-  const files: LogFiles = { project, change, run: id, env, terminal, signals };
+  const closing = new AbortController();
+  terminal.onClosed(() => closing.abort());
+  const { signal: closed } = closing;
+  const stop = AbortSignal.any([signals.stop, closed]);
+  const files: LogFiles = { project, change, run: id, env, terminal, signals, closed, stop };
   try {
     if (form === 'prompt')
       return await printFile(files, iterationPrompt(folder, iteration), { iteration, what: 'prompt' });

@@ -11,6 +11,7 @@ import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
 import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
+import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
 import { prepareRuns } from '../../run/prepare.ts';
 import { type NewChangeSpec, type RunSpec, runSpec } from '../../run/spec.ts';
@@ -133,7 +134,8 @@ const startMany = async (
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
-      if (error === undefined) return { ...outcome, code: exitCodeFor(outcome.result?.reason ?? 'complete', null) };
+      const reason = outcome.result?.reason ?? (outcome.isTakenOut ? 'interrupted' : 'complete');
+      if (error === undefined) return { ...outcome, code: exitCodeFor(reason, null) };
       const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };
     });
@@ -150,7 +152,8 @@ const startMany = async (
 const displayOne = ({ project, invocation, find, redactor }: RedactedRequest, options: Options): Display => {
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
-  const shown = { ...options, harness: find, folderOf, defaultLimits: defaultLimits() };
+  const recordsOf = (view: RunView) => lastIterations(project, view);
+  const shown = { ...options, harness: find, folderOf, recordsOf, defaultLimits: defaultLimits() };
   return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 

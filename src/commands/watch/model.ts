@@ -1,5 +1,5 @@
 import { endOf, withoutLast } from '../../report/shorten.ts';
-import { keyHelp } from '../../report/watch-screen.ts';
+import { keyHelp, openKeyHelp } from '../../report/watch-screen.ts';
 import type { RunRow } from '../../report/run-rows.ts';
 import type { ControlCommand } from '../../ralph/control.ts';
 import type { Key } from './keys.ts';
@@ -9,25 +9,29 @@ export interface Model {
   readonly rows: readonly RunRow[];
   /** The change of the selected row. */
   readonly selected: string | null;
+  /** The change whose live view covers the table; null if none does. */
+  readonly opened: string | null;
   readonly mode: Mode;
   /** The answer to the last key. */
   readonly message: string | null;
 }
 
 type Mode =
-  | { readonly kind: 'table' }
+  /** Each key is a command. */
+  | { readonly kind: 'keys' }
   /** Asks whether to stop a run in the middle of its iteration. */
   | { readonly kind: 'confirm'; readonly change: string }
-  | { readonly kind: 'context'; readonly change: string; readonly text: string }
-  /** The live view of a run covers the table. */
-  | { readonly kind: 'open' };
+  | { readonly kind: 'context'; readonly change: string; readonly text: string };
+
+/** The row of a run, which a queued change does not have yet. */
+export type StartedRow = RunRow & { readonly run: string };
 
 /** What a key asks for. */
 export type Action =
   | { readonly kind: 'quit'; readonly interrupted: boolean }
-  | { readonly kind: 'open'; readonly row: RunRow }
+  | { readonly kind: 'open'; readonly row: StartedRow }
   | { readonly kind: 'close' }
-  | { readonly kind: 'control'; readonly command: ControlCommand; readonly change: string; readonly done: string }
+  | { readonly kind: 'control'; readonly command: ControlCommand; readonly change: string }
   | { readonly kind: 'context'; readonly change: string; readonly text: string };
 
 export interface Step {
@@ -35,7 +39,7 @@ export interface Step {
   readonly action: Action | null;
 }
 
-export const emptyModel: Model = { rows: [], selected: null, mode: { kind: 'table' }, message: null };
+export const emptyModel: Model = { rows: [], selected: null, opened: null, mode: { kind: 'keys' }, message: null };
 
 /** The selected row stays the same, wherever it is now. */
 export const withRows = (model: Model, rows: readonly RunRow[]): Model => {
@@ -47,58 +51,64 @@ export const press = (model: Model, key: Key): Step => {
   if (key.ctrl && key.name === 'c') return { model, action: { kind: 'quit', interrupted: true } };
   const { mode } = model;
   switch (mode.kind) {
-    case 'table':
-      return pressInTable({ ...model, message: null }, key);
+    case 'keys':
+      return (model.opened === null ? pressInTable : pressInRun)({ ...model, message: null }, key);
     case 'confirm': {
-      const action = key.text === 'y' ? control('stop', mode.change, `Stopping now: ${mode.change}`) : null;
-      return { model: { ...model, mode: { kind: 'table' } }, action };
+      const action = key.text === 'y' ? control('stop', mode.change) : null;
+      return { model: { ...model, mode: { kind: 'keys' } }, action };
     }
     case 'context':
       return pressInText(model, mode, key);
-    case 'open':
-      return { model, action: key.text === 'q' || key.name === 'escape' ? { kind: 'close' } : null };
   }
 };
 
-const control = (command: ControlCommand, change: string, done: string): Action => ({
-  kind: 'control',
-  command,
-  change,
-  done,
-});
+const control = (command: ControlCommand, change: string): Action => ({ kind: 'control', command, change });
 
 const pressInTable = (model: Model, key: Key): Step => {
   if (key.text === 'q') return { model, action: { kind: 'quit', interrupted: false } };
   if (key.name === 'up' || key.text === 'k') return { model: moved(model, -1), action: null };
   if (key.name === 'down' || key.text === 'j') return { model: moved(model, 1), action: null };
-  const row = model.rows.find(({ change }) => change === model.selected);
+  const row = rowOf(model, model.selected);
+  if (row === undefined) return { model, action: null };
+  if (!isEnter(key)) return pressOnRow(model, row, key);
+  if (!isStarted(row)) return { model: { ...model, message: `Not started yet: ${row.change}` }, action: null };
+  return { model: { ...model, opened: row.change }, action: { kind: 'open', row } };
+};
+
+const pressInRun = (model: Model, key: Key): Step => {
+  if (key.text === 'q' || key.name === 'escape') return { model, action: { kind: 'close' } };
+  const row = rowOf(model, model.opened);
   return row === undefined ? { model, action: null } : pressOnRow(model, row, key);
 };
 
+const rowOf = ({ rows }: Model, id: string | null): RunRow | undefined => rows.find(({ change }) => change === id);
+
+const isStarted = (row: RunRow): row is StartedRow => row.run !== null;
+
 const pressOnRow = (model: Model, row: RunRow, key: Key): Step => {
-  const { change, iteration, status } = row;
+  const { change, status, leftovers } = row;
   const on = (mode: Mode): Step => ({ model: { ...model, mode }, action: null });
-  const act = (action: Action): Step => ({ model, action });
-  if (isEnter(key)) return { model: { ...model, mode: { kind: 'open' } }, action: { kind: 'open', row } };
+  const ask = (command: ControlCommand): Step => ({ model, action: control(command, change) });
   if (key.text === 'c') return on({ kind: 'context', change, text: '' });
   if (!'sSpr'.includes(key.text) || key.text === '') return { model, action: null };
-  if (status !== 'running') return { model: { ...model, message: `Not running: ${change}` }, action: null };
+  const canBeSteered = status === 'running' || status === 'queued' || leftovers > 0;
+  if (!canBeSteered) return { model: { ...model, message: `Not running: ${change}` }, action: null };
   switch (key.text) {
     case 's':
-      return act(control('stop-after-iteration', change, `Stopping after iteration ${iteration}: ${change}`));
+      return ask('stop-after-iteration');
     case 'S':
-      return on({ kind: 'confirm', change });
+      return status === 'running' ? on({ kind: 'confirm', change }) : ask('stop');
     case 'p':
-      return act(control('pause', change, `Asked to pause: ${change}`));
+      return ask('pause');
     default:
-      return act(control('resume', change, `Asked to resume: ${change}`));
+      return ask('resume');
   }
 };
 
 const pressInText = (model: Model, mode: Mode & { readonly kind: 'context' }, key: Key): Step => {
   const { change, text } = mode;
   const typed = (next: string): Step => ({ model: { ...model, mode: { ...mode, text: next } }, action: null });
-  const closed: Model = { ...model, mode: { kind: 'table' } };
+  const closed: Model = { ...model, mode: { kind: 'keys' } };
   if (key.name === 'escape') return { model: closed, action: null };
   if (isEnter(key))
     return { model: closed, action: text.trim() === '' ? null : { kind: 'context', change, text: text.trim() } };
@@ -115,9 +125,9 @@ const moved = (model: Model, by: number): Model => {
 };
 
 /** The last line of the screen. Names come last: they may be cut off, and their row is selected. */
-export const footerOf = ({ mode, message }: Model, columns: number): string => {
+export const footerOf = ({ mode, message, opened }: Model, columns: number): string => {
   if (mode.kind === 'confirm') return `Stop now? y/n: ${mode.change}`;
   // Its end is what the user types, so the beginning is left out where it is too long.
   if (mode.kind === 'context') return endOf(`Context (Enter adds, Esc cancels): ${mode.text}▏`, columns - 1);
-  return message ?? keyHelp(columns);
+  return message ?? (opened === null ? keyHelp : openKeyHelp)(columns);
 };

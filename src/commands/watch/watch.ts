@@ -3,16 +3,17 @@ import { isInsideIteration } from '../../process/tree.ts';
 import { onStopSignals } from '../../process/signals.ts';
 import { printRuns } from '../../report/all-runs.ts';
 import { replay } from '../../report/replay.ts';
-import { createRowReader, type RunRow } from '../../report/run-rows.ts';
+import { createBottomLine } from '../../report/bottom-line.ts';
+import { createRowReader, isListed } from '../../report/run-rows.ts';
 import { renderWatch } from '../../report/watch-screen.ts';
 import { createRedactor } from '../../secrets/redact.ts';
-import { requestControl } from '../../store/control.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
-import { displayRecorded } from '../recorded-display.ts';
+import { displayRecorded, renderGone } from '../recorded-display.ts';
+import { steerRun } from '../steer.ts';
 import { addToContext } from '../shared/context.ts';
 import { readKeys } from './keys.ts';
-import { type Action, emptyModel, footerOf, press, withRows } from './model.ts';
+import { type Action, emptyModel, footerOf, press, type StartedRow, withRows } from './model.ts';
 
 interface Watch extends Invocation {
   readonly project: Project;
@@ -50,9 +51,11 @@ const watch = (request: Watch): Promise<number> =>
     let close = new AbortController();
     let live: Promise<void> = Promise.resolve();
     let isOver = false;
+    const bottom = createBottomLine(terminal, () => footerOf(model, terminal.columns));
 
     const draw = () => {
-      if (isOver || model.mode.kind === 'open') return;
+      if (isOver) return;
+      if (model.opened !== null) return bottom.refresh();
       const footer = footerOf(model, terminal.columns);
       const canvas = {
         style: terminal.style,
@@ -63,7 +66,7 @@ const watch = (request: Watch): Promise<number> =>
       terminal.fullScreen(renderWatch({ ...model, footer, now: new Date() }, canvas));
     };
     const refresh = async () => {
-      model = withRows(model, await readRows(new Date()));
+      model = withRows(model, (await readRows(new Date())).filter(isListed));
       draw();
     };
     const end = (settle: () => void) => {
@@ -77,16 +80,18 @@ const watch = (request: Watch): Promise<number> =>
     };
     const quit = (code: number) => end(() => resolve(code));
     const fail = (error: unknown) => end(() => reject(error));
-    const open = async (row: RunRow) => {
+    const open = async (row: StartedRow) => {
       close = new AbortController();
-      live = showLive(row, request, close.signal);
+      const { signal } = close;
+      terminal.fullScreen([]);
+      live = showLive(row, { ...request, terminal: bottom.terminal }, signal);
       await live;
-      if (close.signal.aborted) return back();
-      terminal.log(`${terminal.style('dim', 'q or Esc: back to all runs')}\n`);
-      close.signal.addEventListener('abort', back);
+      // The end of the run stays until the user has seen it.
+      if (signal.aborted) return back();
+      signal.addEventListener('abort', back);
     };
     const back = () => {
-      model = { ...model, mode: { kind: 'table' } };
+      model = { ...model, opened: null };
       draw();
     };
     const act = (action: Action): void => {
@@ -121,13 +126,11 @@ const watch = (request: Watch): Promise<number> =>
   });
 
 /** Follows a run as it is shown where it runs. Resolves when it has ended, or when `signal` is aborted. */
-const showLive = async (row: RunRow, { project, cwd, env, terminal, stop }: Watch, signal: AbortSignal) => {
+const showLive = async (row: StartedRow, { project, cwd, env, terminal, stop }: Watch, signal: AbortSignal) => {
   const { change, run: id, iteration } = row;
-  terminal.fullScreen([]);
-  terminal.log(`${terminal.style('dim', `${change} · q or Esc: back to all runs`)}\n`);
   const display = displayRecorded({ project, terminal, cwd, env });
   try {
-    await replay({
+    const { view, isGone } = await replay({
       project,
       change,
       run: id,
@@ -138,6 +141,7 @@ const showLive = async (row: RunRow, { project, cwd, env, terminal, stop }: Watc
       signal: AbortSignal.any([signal, stop]),
       drained: terminal.drained,
     });
+    if (isGone && view !== null) ['', ...(await renderGone(view, { project, terminal, env }))].forEach(display.warn);
   } catch (error) {
     display.warn(problemOf(error));
   } finally {
@@ -153,10 +157,7 @@ const answerTo = async (
   const { change } = action;
   try {
     if (isInsideIteration()) return 'An agent cannot steer runs.';
-    if (action.kind === 'control')
-      return requestControl(project, change, action.command, { env }) === 'sent'
-        ? action.done
-        : `Not running: ${change}`;
+    if (action.kind === 'control') return await steerRun(project, change, { command: action.command, env });
     return `Added. ${await addToContext({ project, change, env }, action.text)} ${change}`;
   } catch (error) {
     return problemOf(error);
