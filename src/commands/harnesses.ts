@@ -51,7 +51,7 @@ const columnsWith = (redactor: Redactor): FitColumn<Found>[] => [
     title: 'agent',
     value: ({ name, own, default: isDefault }) =>
       `${name}${own === null ? '' : ` (custom: ${visible(own)})`}${isDefault ? ' (default)' : ''}`,
-    min: 14,
+    min: 18,
   },
   {
     title: 'installed',
@@ -59,8 +59,8 @@ const columnsWith = (redactor: Redactor): FitColumn<Found>[] => [
     style: ({ path }) => (path === null ? null : 'green'),
     min: 9,
   },
-  { title: 'reports', value: ({ capabilities }) => capabilities.join(', '), drop: 1 },
-  { title: 'install with', value: ({ path, install }) => (path === null ? install : '-'), min: 16 },
+  { title: 'reports', value: ({ capabilities }) => capabilities.join(', '), drop: 2 },
+  { title: 'install with', value: ({ path, install }) => (path === null ? install : '-'), drop: 1, min: 30 },
 ];
 
 const installedText = ({ path, inProject, version }: Found, redactor: Redactor): string => {

@@ -87,7 +87,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   show(planned, terminal);
   const undo = commandLine('spool', 'rewind', change, backup.name);
   const what = skippedSome(planned) ? 'the other files' : 'files';
-  terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged). Undo: ${undo}\n`);
+  terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged).\nUndo: ${undo}\n`);
   await showLaterCommits(request);
   if (missed.length > 0) throw userError('rewind-incomplete', listed(missed), undo);
 };
@@ -97,14 +97,14 @@ const showLaterCommits = async ({ saved, target, cwd, terminal }: RewindRequest)
   const later = /^\d+$/.test(target.name) ? await commitsAfter(saved, Number(target.name)) : null;
   if (later === null) return;
   const { count, iterations, branch, base } = later;
-  const [what, them] = count === 1 ? ['The commit', 'it'] : ['The commits', 'them'];
+  const what = count === 1 ? 'The commit' : 'The commits';
   const still = `${what} of ${iterationsText(iterations)} ${count === 1 ? 'is' : 'are'} still on ${branch}`;
   const { root } = saved.tree;
   const folder = (await topOf(cwd)) === root ? [] : ['-C', relative(cwd, root)];
   terminal.print(
     base === null
       ? `${still}, among other commits.\n`
-      : `${still}. To drop ${them} and keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}\n`,
+      : `${still}.\nDrop ${count === 1 ? 'it' : 'them'} and keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}\n`,
   );
 };
 
