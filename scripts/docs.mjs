@@ -8,13 +8,15 @@
 //   ```
 //
 // The examples of a page with the same scene are run one after the other in the same project, unless they have another
-// name, as in `morning/second`. --pictures draws the
-// pictures of the docs instead.
+// name, as in `morning/second`. A plain block after `<!-- screen: board -->` is a screen of scripts/docs/screens.mjs.
+// --pictures draws the pictures of the docs instead.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pictures } from './docs/pictures.mjs';
+import { isSameOutput } from './docs/compare.mjs';
 import { scenes } from './docs/scenes.mjs';
+import { screens } from './docs/screens.mjs';
 import { openScreen } from './docs/screen.mjs';
 import { toSvg } from './docs/svg.mjs';
 
@@ -22,32 +24,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
   name.endsWith('.md'),
 );
-const example = /(<!-- example: ((\w+)(?:\/\w+)?) -->\n+```console\n)([\s\S]*?)(?=```)/g;
-
-/**
- * The words without what differs from run to run: times, durations, ids, and what depends on their widths: bars, where
- * lines break, and where the last cell of a row is cut off.
- * @param {string} text
- */
-const wordsOf = (text) =>
-  text
-    .replace(/ {2}\S(?:(?! {2}).)*…$/gm, ' CUT')
-    .replace(/\d{8}-\d{6}-[0-9a-f]{8}/g, 'RUN')
-    .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b/g, 'COMMIT')
-    .replace(/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\b\d?\d:\d\d(?::\d\d)?\b/g, 'TIME')
-    .replace(/\d+(?:\.\d+)?(?:ms|s|m|h)\b(?: ?\d+s\b)?/g, 'DURATION')
-    .replace(/\bpid \d+|\bprocess \d+/gi, 'PROCESS')
-    .split(/[\s─▁▂▃▄▅▆▇█▏▎▍▌▋▊▉░]+/)
-    .filter((word) => word !== '');
-
-/** The first words that differ, with a few before them. @param {string[]} before @param {string[]} after */
-const difference = (before, after) => {
-  const index = before.findIndex((word, at) => word !== after[at]);
-  const first = index === -1 ? before.length : index;
-  /** @param {string[]} words */
-  const around = (words) => words.slice(Math.max(0, first - 5), first + 10).join(' ');
-  return `- ${around(before)}\n+ ${around(after)}\n`;
-};
+const example = /(<!-- (example|screen): ((\w+)(?:\/\w+)?) -->\n+```(?:console)?\n)([\s\S]*?)(?=```)/g;
 
 /** @param {string} block @param {Awaited<ReturnType<typeof scenes[string]>>} project */
 const run = async (block, project) => {
@@ -60,10 +37,29 @@ const run = async (block, project) => {
     await screen.hasTitle('end');
     screen.kill();
     await screen.exitCode;
-    const output = screen.text().replaceAll(project.folder, '~/shop');
+    const output = screen.text().replaceAll(dirname(project.folder), '~');
     text += `${line}\n${output}${output === '' ? '' : '\n'}`;
   }
   return text;
+};
+
+/**
+ * @param {Map<string, Awaited<ReturnType<typeof scenes[string]>>>} projects
+ * @param {{ name: string, scene: string, block: string }} example
+ */
+const runIn = async (projects, { name, scene, block }) => {
+  const create = scenes[scene];
+  if (!create) throw new Error(`There is no scene "${scene}".`);
+  const project = projects.get(name) ?? (await create());
+  projects.set(name, project);
+  return run(block, project);
+};
+
+/** @param {string} name */
+const takeScreen = async (name) => {
+  const take = screens[name];
+  if (!take) throw new Error(`There is no screen "${name}".`);
+  return take();
 };
 
 /** The page with the output of its examples. @param {string} page */
@@ -75,15 +71,10 @@ const refresh = async (page) => {
   let end = 0;
   try {
     for (const match of text.matchAll(example)) {
-      const [all, head = '', name = '', scene = '', block = ''] = match;
-      const create = scenes[scene];
-      if (!create) throw new Error(`${page}: there is no scene "${scene}".`);
-      const project = projects.get(name) ?? (await create());
-      projects.set(name, project);
-      const output = await run(block, project);
-      const [before, after] = [wordsOf(block), wordsOf(output)];
-      const isSame = before.join(' ') === after.join(' ');
-      if (!isSame) process.stderr.write(`${page}, ${name}:\n${difference(before, after)}\n`);
+      const [all, head = '', kind = '', name = '', scene = '', block = ''] = match;
+      const output = kind === 'screen' ? await takeScreen(scene) : await runIn(projects, { name, scene, block });
+      const isSame = isSameOutput(output, block);
+      if (!isSame) process.stderr.write(`${page}, ${name}:\n${output}\n`);
       result += `${text.slice(end, match.index)}${head}${isSame ? block : output}`;
       end = match.index + all.length;
     }
@@ -104,15 +95,20 @@ const drawPictures = async () => {
 const refreshPages = async (/** @type {boolean} */ isCheck) => {
   /** @type {string[]} */
   const stale = [];
-  for (const name of pages) {
-    const { before, after } = await refresh(name);
-    if (before === after) continue;
-    stale.push(name);
-    if (!isCheck) writeFileSync(join(root, name), after);
-  }
+  const remaining = [...pages];
+  const work = async () => {
+    for (let name = remaining.shift(); name !== undefined; name = remaining.shift()) {
+      const { before, after } = await refresh(name);
+      if (before === after) continue;
+      stale.push(name);
+      if (!isCheck) writeFileSync(join(root, name), after);
+    }
+  };
+  // Most of the time is spent waiting for agents.
+  await Promise.all([work(), work(), work()]);
   if (!isCheck) return process.stdout.write(`${stale.length} pages written\n`);
   if (stale.length === 0) return;
-  process.stderr.write(`The output of commands differs from ${stale.join(', ')}. To update them: npm run docs\n`);
+  process.stderr.write(`The output above differs from ${stale.join(', ')}. To update them: npm run docs\n`);
   process.exitCode = 1;
 };
 

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,12 +68,19 @@ const createProject = ({ files, agent }) => {
     spool: (...args) => execFileSync(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' }),
     /** Runs Spool in the background. @param {string[]} args */
     start: (...args) => started.push(spawn(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' })),
-    /** Resolves when the run of a change has recorded that its agent used a tool. @param {string} name @param {string} tool */
-    hasUsed: async (name, tool) => {
-      const runs = join(folder, '.spool', '.state', 'ralph', name, 'runs');
-      const journals = () => (existsSync(runs) ? readdirSync(runs).map((run) => join(runs, run, 'events.jsonl')) : []);
-      const isRecorded = () => journals().some((file) => existsSync(file) && readFileSync(file, 'utf8').includes(tool));
-      while (!isRecorded()) await delay(50);
+    /** Resolves when a file below the folder exists. @param {string} name */
+    appears: async (name) => {
+      while (!existsSync(join(base, name))) await delay(50);
+    },
+    /** Resolves when the current run of a change has recorded the text. @param {string} id @param {string} text */
+    records: async (id, text) => {
+      const runs = join(folder, '.spool', '.state', 'ralph', id, 'runs');
+      const hasText = () => {
+        const [last] = existsSync(runs) ? readdirSync(runs).toSorted().slice(-1) : [];
+        const journal = last === undefined ? '' : join(runs, last, 'events.jsonl');
+        return existsSync(journal) && readFileSync(journal, 'utf8').includes(text);
+      };
+      while (!hasText()) await delay(50);
     },
     /** Tells agents that wait for it to continue. @param {string} name */
     signal: (name) => writeFileSync(join(home, name), ''),
@@ -215,6 +223,18 @@ const working3 = {
   [queue[2] ?? '']: [[{ say: 'Which columns?' }, { run: 'node src/shop.js' }, { untilExists: 'continue' }]],
 };
 
+const ignored = 'node_modules\n/*.ts\n/*.js\n';
+
+/** @type {Assignment} */
+const oneFile = {
+  '*': [
+    [
+      { write: 'src/orders.js', text: 'export const parse = (text) => JSON.parse(text);\n' },
+      { say: 'The parser works.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ],
+};
+
 /** Each returns a project, ready for the commands of the example. @type {Record<string, () => Promise<Project>>} */
 export const scenes = {
   /** A repository that has never seen Spool. */
@@ -245,16 +265,37 @@ export const scenes = {
     const project = createProject({ files: { ...severalFiles, ...changeFiles(done, ['1. Fix it']) }, agent: working3 });
     project.spool('ralph', '--change', done);
     project.start('ralph', '--change', '001-01', '--change', '001-02', '--change', '001-03', '--parallel', '3');
-    await project.hasUsed('001-01_add-invoices', 'npm test');
-    await project.hasUsed('001-02_add-refunds', 'src/refunds.js');
-    await project.hasUsed('001-03_export-csv', 'node src/shop.js');
+    await project.records('001-01_add-invoices', 'npm test');
+    await project.records('001-02_add-refunds', 'src/refunds.js');
+    await project.records('001-03_export-csv', 'node src/shop.js');
     return project;
   },
   /** A run in its second iteration. */
   running: async () => {
     const project = createProject({ files: projectFiles, agent: working });
-    project.start('ralph', '--change', change);
-    await project.hasUsed(change, 'npm test');
+    project.start('ralph', '--change', change, '--verify', 'npm test');
+    await project.records(change, '"title":"npm test"');
+    return project;
+  },
+  /** A change on its own branch, not landed. */
+  branch: async () => {
+    const project = createProject({ files: projectFiles, agent: night });
+    project.spool('ralph', '--change', change, '--worktree', '--retry-delay', '10ms');
+    return project;
+  },
+  /** The programs of docs/library.md, compiled, and an agent for their change. */
+  library: async () => {
+    const files = changeFiles('002-01_add-ralph-loop', ['1. Write a file']);
+    const project = createProject({ files: { ...plainFiles, ...files, '.gitignore': ignored }, agent: oneFile });
+    mkdirSync(join(project.folder, 'node_modules'));
+    symlinkSync(root, join(project.folder, 'node_modules', 'spool-ralph'));
+    const page = readFileSync(join(root, 'docs', 'library.md'), 'utf8');
+    const programs = [...page.matchAll(/```ts\n\/\/ (\w+\.ts)\n([\s\S]*?)```/g)];
+    for (const [, name = '', text = ''] of programs) writeFileSync(join(project.folder, name), text);
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const options = ['--noCheck', '--module', 'nodenext', '--target', 'es2023'];
+    const names = programs.map(([, name = '']) => name);
+    execFileSync(process.execPath, [compiler, ...options, ...names], { cwd: project.folder, stdio: 'inherit' });
     return project;
   },
 };

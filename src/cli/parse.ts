@@ -22,8 +22,7 @@ export const parse = (argv: readonly string[]): Parsed => {
   if (second !== undefined && isHelp(second)) return { kind: 'help', about: first, isFull };
   const own = commands.find(({ name }) => name === first);
   if (own && (second === undefined || second.startsWith('-'))) return parseCall(own, argv.slice(1));
-  if (second === undefined)
-    throw usageError(`Missing subcommand for '${first}': ${alternatives(namesIn(first))}`, first);
+  if (second === undefined) return { kind: 'help', about: first, isFull };
   return parseCall(findInGroup(first, second), argv.slice(2));
 };
 
@@ -51,9 +50,6 @@ const findInGroup = (group: string, word: string): Command => {
 
 const namesIn = (group: string): string[] =>
   commands.flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
-
-/** `set, unset or get` */
-const alternatives = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 
 /** Begins like short options, but has a blank, as in `- fix the path`. */
 const isSentence = (word: string): boolean => /^-(?!-)/.test(word) && /\s/.test(word);

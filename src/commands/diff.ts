@@ -2,6 +2,8 @@ import { userError } from '../errors.ts';
 import { treeOf } from '../git/checkpoint.ts';
 import { diffTrees, summariseDiff } from '../git/diff.ts';
 import { showGit, toUtf8 } from '../git/call/git.ts';
+import { lastSaved } from '../changes/current-tasks.ts';
+import { loopOwner } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
 import type { Invocation } from './shared/command.ts';
 import { type RunCheckpoints, lastIteration, checkpointNamed } from '../run/saved-checkpoints.ts';
@@ -12,13 +14,20 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (rawFlags.all && args[1] !== undefined) throw userError('two-actions', '--all', `an iteration`);
   const saved = await checkpointsFor(invocation, { archived: true });
   if (lastIteration(saved) === 0) throw userError('no-iteration', saved.change);
-  const range = rawFlags.all ? '0..' : (args[1] ?? String(lastIteration(saved)));
+  const range = rawFlags.all ? '0..' : (args[1] ?? (await defaultRange(saved)));
   const [from, to] = await commitsOf(saved, range);
   if (!rawFlags.json)
     return showGit(['diff', '--find-renames', ...(rawFlags.stat ? ['--stat'] : []), from, to], saved.tree.root);
   const { createRedactor } = await import('../secrets/redact.ts');
   terminal.printResult(`${safeJson(createRedactor(env).data(await statOf(saved, [from, to])), 2)}\n`);
   return 0;
+};
+
+/** The latest iteration of a run that is running, and all iterations of one that has ended. */
+const defaultRange = async (saved: RunCheckpoints): Promise<string> => {
+  const { project, change, run: id } = saved;
+  const isRunning = loopOwner(project, change) !== null && (await lastSaved(project, change))?.view?.run === id;
+  return isRunning ? String(lastIteration(saved)) : '0..';
 };
 
 /** What `--json` prints. */

@@ -1,6 +1,5 @@
 import { safeJson } from '../text/controls.ts';
-import { passListsOf } from '../config/resolve.ts';
-import { readConfig } from '../config/file.ts';
+import { resolveOptions } from '../config/resolve.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnesses } from '../harness/registry.ts';
@@ -8,19 +7,27 @@ import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../har
 import { versionOf } from '../harness/version.ts';
 import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
-import { table } from '../text/format.ts';
+import { canvasOf } from '../report/canvas.ts';
+import { type FitColumn, fitTable } from '../report/fit-table.ts';
+import { agentsOf } from '../run/plan.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/escape-hidden.ts';
 import type { Invocation } from './shared/command.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);
-  const config = project ? await readConfig(project) : { customHarnesses: [], pass: null };
-  const passed = filterEnvironment(passListsOf(env, config), env);
+  const { options, customHarnesses, passLists } = await resolveOptions({ flagValues: {}, env, project });
+  const passed = filterEnvironment(passLists, env);
   const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
-  const found = await Promise.all([...harnesses, ...config.customHarnesses].map((harness) => inspect(harness, lookup)));
+  const used = agentsOf(options)[0]!.harness;
+  const found = await Promise.all(
+    [...harnesses, ...customHarnesses].map(async (harness) => ({
+      ...(await inspect(harness, lookup)),
+      default: harness.name === used,
+    })),
+  );
   if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);
-  else terminal.print(`${table([head, ...found.map(rowWith(createRedactor(env)))]).join('\n')}\n`);
+  else terminal.print(`${fitTable(columnsWith(createRedactor(env)), found, canvasOf(terminal)).join('\n')}\n`);
   return 0;
 };
 
@@ -34,19 +41,29 @@ const inspect = async (harness: Harness, lookup: Lookup) => {
   return { name, title, own: custom?.command ?? null, path, inProject, version, install, capabilities };
 };
 
-const head = ['harness', 'installed', 'reports', 'install with'];
+type Found = Awaited<ReturnType<typeof inspect>> & {
+  /** The agent that `spool ralph` uses here. */
+  readonly default: boolean;
+};
 
-const rowWith =
-  (redactor: Redactor) =>
-  ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof inspect>>) => [
-    own === null ? name : `${name} (custom: ${visible(own)})`,
-    path === null
-      ? inProject === null
-        ? 'no'
-        : 'only in the project (not used)'
-      : version
-        ? redactor.oneLine(version, 40)
-        : 'yes, version unknown',
-    capabilities.join(', '),
-    path === null ? install : '-',
-  ];
+const columnsWith = (redactor: Redactor): FitColumn<Found>[] => [
+  {
+    title: 'agent',
+    value: ({ name, own, default: isDefault }) =>
+      `${name}${own === null ? '' : ` (custom: ${visible(own)})`}${isDefault ? ' (default)' : ''}`,
+    min: 18,
+  },
+  {
+    title: 'installed',
+    value: (one) => installedText(one, redactor),
+    style: ({ path }) => (path === null ? null : 'green'),
+    min: 9,
+  },
+  { title: 'reports', value: ({ capabilities }) => capabilities.join(', '), drop: 2 },
+  { title: 'install with', value: ({ path, install }) => (path === null ? install : '-'), drop: 1, min: 30 },
+];
+
+const installedText = ({ path, inProject, version }: Found, redactor: Redactor): string => {
+  if (path === null) return inProject === null ? 'no' : 'only in the project (not used)';
+  return version ? redactor.oneLine(version, 40) : 'yes, version unknown';
+};

@@ -151,8 +151,13 @@ export const commands: readonly Command[] = [
         help: 'Module of the change: its ID or a unique prefix',
         suggest: 'modules',
       },
+      { name: 'edit', help: 'Open the proposal in your editor ($VISUAL or $EDITOR)' },
     ],
-    examples: ['spool create change add-password-reset', 'spool create change add-password-reset --module 002'],
+    examples: [
+      'spool create change add-password-reset',
+      'spool create change add-password-reset --module 002',
+      'spool create change add-password-reset --edit',
+    ],
     load: () => import('./create-change.ts'),
   },
   {
@@ -256,7 +261,7 @@ export const commands: readonly Command[] = [
     summary: 'List supported agents and show which are installed',
     positionals: [],
     options: [json],
-    examples: ['spool harnesses', 'spool harnesses --json'],
+    examples: ['spool agents', 'spool agents --json'],
     load: () => import('./harnesses.ts'),
   },
   {
@@ -350,13 +355,17 @@ export const commands: readonly Command[] = [
   {
     name: 'diff',
     heading: 'Look',
-    summary: 'Show what an iteration changed',
+    summary: 'Show what a run or an iteration changed',
     positionals: [
       change,
-      { name: 'n', help: 'Iteration, or a range such as 3..7 or 3.. (default: latest iteration)', optional: true },
+      {
+        name: 'n',
+        help: 'Iteration, or a range such as 3..7 or 3.. (default: the whole run; while it is running, its latest iteration)',
+        optional: true,
+      },
     ],
     options: [
-      { name: 'all', help: 'Show what the whole run changed, as the range 0.. does' },
+      { name: 'all', help: 'Show what the whole run has changed so far, as the range 0.. does' },
       run,
       { name: 'stat', help: 'Show only file names and line counts' },
       { ...json, help: 'Output file names and line counts as JSON' },

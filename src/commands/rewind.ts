@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
 import { userError } from '../errors.ts';
+import { topOf } from '../git/branches.ts';
 import { blockedOr } from '../git/call/blocked.ts';
 import { createBackup, treeOf } from '../git/checkpoint.ts';
 import { pathOf, toUtf8 } from '../git/call/git.ts';
@@ -7,6 +9,7 @@ import { type SkippedPath, parseSkipped, stillSkipped } from '../git/snapshot/sk
 import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { snapshotTree } from '../git/snapshot/trees.ts';
+import { commitsAfter } from '../run/commits-after.ts';
 import { openNotes } from '../store/notes.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
@@ -23,14 +26,14 @@ import { runFolder } from '../store/paths.ts';
 const maxListed = 20;
 
 export const run = async (invocation: Invocation): Promise<number> => {
-  const { args, rawFlags, env } = invocation;
+  const { args, rawFlags, cwd, env } = invocation;
   const terminal = redactedTerminal(invocation.terminal, env);
   try {
     const saved = await checkpointsFor(invocation);
     if (!existsSync(saved.workspace)) throw userError('workspace-gone', saved.workspace);
     const name = args[1]!;
     const treeId = (await treeOf(saved.tree, checkpointNamed(saved, name).commit))!;
-    const request = { saved, target: { name, treeId }, env, terminal };
+    const request = { saved, target: { name, treeId }, cwd, env, terminal };
     if (rawFlags.dryRun) show(await planFor(request), terminal);
     else await rewindLocked(request);
     return 0;
@@ -42,6 +45,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
 interface RewindRequest {
   readonly saved: RunCheckpoints;
   readonly target: { readonly name: string; readonly treeId: string };
+  readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: RedactedTerminal;
 }
@@ -66,6 +70,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
     show(planned, terminal);
     const isPartial = skippedSome(planned);
     terminal.print(`${isPartial ? 'The other files are already' : 'Already'} at ${nameOf(target)}; nothing to do.\n`);
+    await showLaterCommits(request);
     return;
   }
   const blocked = await inTheWay(
@@ -82,8 +87,31 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   show(planned, terminal);
   const undo = commandLine('spool', 'rewind', change, backup.name);
   const what = skippedSome(planned) ? 'the other files' : 'files';
-  terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged). Undo: ${undo}\n`);
+  terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged).\nUndo: ${undo}\n`);
+  await showLaterCommits(request);
   if (missed.length > 0) throw userError('rewind-incomplete', listed(missed), undo);
+};
+
+/** Says which commits are still on the branch although their files were rewound, and how to drop them. */
+const showLaterCommits = async ({ saved, target, cwd, terminal }: RewindRequest): Promise<void> => {
+  const later = /^\d+$/.test(target.name) ? await commitsAfter(saved, Number(target.name)) : null;
+  if (later === null) return;
+  const { count, iterations, branch, base } = later;
+  const what = count === 1 ? 'The commit' : 'The commits';
+  const still = `${what} of ${iterationsText(iterations)} ${count === 1 ? 'is' : 'are'} still on ${branch}`;
+  const { root } = saved.tree;
+  const folder = (await topOf(cwd)) === root ? [] : ['-C', relative(cwd, root)];
+  terminal.print(
+    base === null
+      ? `${still}, among other commits.\n`
+      : `${still}.\nDrop ${count === 1 ? 'it' : 'them'} and keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}\n`,
+  );
+};
+
+/** `iteration 5`, or `iterations 5 to 8` */
+const iterationsText = (iterations: readonly number[]): string => {
+  const [first, last] = [Math.min(...iterations), Math.max(...iterations)];
+  return first === last ? `iteration ${first}` : `iterations ${first} to ${last}`;
 };
 
 /** `iteration 4`, or `r1` for the files before a rewind. */

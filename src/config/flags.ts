@@ -352,7 +352,7 @@ export const flags = {
     kind: 'text',
     heading: 'Git',
     placeholder: 'text',
-    help: 'Commit message; {id}, {change}, {subject}, {summary}, {iteration} and {run} are filled in',
+    help: 'Commit message; {id}, {change}, {title}, {subject}, {tasks}, {summary}, {iteration} and {run} are filled in',
     default:
       'ralph({id}): {subject}\n\n{summary}\n\nSpool-Change: {change}\nSpool-Iteration: {iteration}\nSpool-Run: {run}',
     sources: ['flag', 'env', 'config'],

@@ -142,7 +142,7 @@ const defaultOf = (flag: Flag): Value | null => {
 };
 
 /** The lists from SPOOL_ENV_PASS and from the config file, if they are set. */
-export const passListsOf = (env: NodeJS.ProcessEnv, { pass }: Pick<Config, 'pass'>): PassList[] =>
+const passListsOf = (env: NodeJS.ProcessEnv, { pass }: Pick<Config, 'pass'>): PassList[] =>
   [passListIn(env), pass].filter((list) => list !== null);
 
 const passVariable = 'SPOOL_ENV_PASS';

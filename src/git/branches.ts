@@ -23,6 +23,12 @@ export const headOf = async (cwd: string): Promise<string | null> => {
 
 export const hasCommits = async (cwd: string): Promise<boolean> => (await headOf(cwd)) !== null;
 
+/** Returns the commits of the current branch without those that were merged into it, the latest first. */
+export const commitsOnHead = async (cwd: string, max: number): Promise<string[]> => {
+  const { stdout } = await git(['rev-list', '--first-parent', `--max-count=${max}`, 'HEAD', '--'], { cwd });
+  return stdout.split('\n').filter(Boolean);
+};
+
 /** Returns how many commits of a branch are not on another branch or commit; null if git fails. */
 export const commitsBeyond = async (cwd: string, base: string, branch: string): Promise<number | null> => {
   const { code, stdout } = await git(['rev-list', '--count', `^${base}`, branch, '--'], { cwd, env: noFetch });

@@ -121,6 +121,8 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
   const review: Next[] = view.files.length > 0 ? [['Review', on('diff', '--all')]] : [];
   const last = troublesOf(records).at(-1)?.iterations.at(-1);
   const trouble: Next[] = last === undefined ? [] : [[`Look at #${last}`, on('logs', String(last))]];
+  const permissions: Next[] =
+    view.allowAll && !view.allowAllHelps ? [['', '(with --allow-all again: permissions are not taken over)']] : [];
   switch (view.status) {
     case 'running':
       return [
@@ -140,18 +142,19 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
     case 'interrupted':
       return [
         ['Resume', commandLine('spool', 'ralph', '--change', change, ...(usedUp(view)?.flags ?? []))],
+        ...permissions,
         ...(leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')] as const] : []),
         ...review,
         ...trouble,
       ];
     case 'blocked': {
       const tell = `${commandLine('spool', 'ralph', '--change', change)} --add-context "<what it needs to know>"`;
-      const again: Next = ['Try again', newRun(view)];
-      return [...(view.cause === 'denied' ? [again] : [['Tell it', tell] as const, again]), ...trouble, ...review];
+      const again: Next[] = [['Try again', newRun(view)], ...permissions];
+      return [...(view.cause === 'denied' ? again : [['Tell it', tell] as const, ...again]), ...trouble, ...review];
     }
     case 'limit':
     case 'failed':
-      return [['Try again', newRun(view)], ...trouble, ...review];
+      return [['Try again', newRun(view)], ...permissions, ...trouble, ...review];
   }
 };
 

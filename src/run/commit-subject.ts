@@ -25,6 +25,14 @@ export const commitSubject = (
   return cut(redactor.oneLine(text, maxLength), columns) || `iteration ${iteration}`;
 };
 
+/** Lists the tasks that an iteration ticked, one on each line; empty if there are none. */
+export const commitTasks = (ticked: readonly string[], redactor: Pick<Redactor, 'oneLine'>): string =>
+  ticked.map((title) => `- ${redactor.oneLine(plain(withoutControls(withoutNumber(title))), maxLength)}`).join('\n');
+
+/** Returns the first heading of a proposal; empty if it has none. */
+export const commitTitle = (proposal: string, redactor: Pick<Redactor, 'oneLine'>): string =>
+  redactor.oneLine(plain(withoutControls(/^#[ \t]+(\S.*)/m.exec(proposal)?.[1] ?? '')), maxLength);
+
 const maxSearched = 4000;
 const maxLength = 400;
 

@@ -9,6 +9,7 @@ import { headBranch, isDetached, operationInProgress, type WorkTree } from '../g
 import type { IterationChanges } from '../ralph/loop.ts';
 import { shortId } from '../changes/ids.ts';
 import { lineChanges, pluralise, someOf, widthOf } from '../text/format.ts';
+import { commitTasks, commitTitle } from './commit-subject.ts';
 import type { RunContext } from './context.ts';
 import type { IndexRefresher } from './index-refresher.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
@@ -16,7 +17,7 @@ import type { Ledger } from './ledger.ts';
 
 export type CommitContext = Pick<
   RunContext,
-  'plan' | 'options' | 'stopSignals' | 'emit' | 'redactor' | 'sandbox' | 'workspace'
+  'plan' | 'options' | 'stopSignals' | 'emit' | 'redactor' | 'sandbox' | 'workspace' | 'assignment'
 >;
 
 /** An iteration whose work may be committed. */
@@ -30,6 +31,8 @@ export interface IterationWork extends CommitContext {
   readonly before: Snapshot;
   /** Returns what the iteration has done, in at most that many columns. */
   readonly subject: (columns: number) => string;
+  /** Titles of the tasks that it ticked. */
+  readonly ticked: readonly string[];
   /** Files that were announced as not committed. Each is announced once. */
   readonly announced: Set<string>;
   /**
@@ -122,8 +125,11 @@ const namesToCommit = (
   return [...new Set([...pending.filter(isAllowed), ...namesOf(own)])];
 };
 
-const messageOf = ({ options, plan, iteration, subject }: IterationWork, git: ChangedFiles['git']): string => {
+const messageOf = (work: IterationWork, git: ChangedFiles['git']): string => {
+  const { options, plan, iteration, subject, ticked, assignment, redactor } = work;
   const values = {
+    tasks: commitTasks(ticked, redactor),
+    title: commitTitle(assignment.proposal, redactor) || plan.change,
     id: shortId(plan.change).slice(0, maxIdLength),
     change: plan.change,
     run: plan.run,

@@ -88,7 +88,7 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
         const ticked = newlyDone(tasksBefore, tasksIn(context));
         const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, context.redactor, columns);
-        const work = after && (await workSince({ ...context, ...shared, iteration, before, subject }, after));
+        const work = after && (await workSince({ ...context, ...shared, iteration, before, subject, ticked }, after));
         if (work === null) {
           await reportProblem(snapshots);
           return nothing;

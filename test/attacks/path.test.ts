@@ -76,7 +76,7 @@ describe.each([
     expect(result).toMatchObject({ code: 0 });
     // One of them is the sign-in check.
     expect(project.calls()).toHaveLength(3);
-    expect(listed.stdout).toMatch(/^opencode +1\.18\.33 /m);
+    expect(listed.stdout).toMatch(/^opencode \(default\) +1\.18\.33 /m);
     expect(listed.stdout).toMatch(/^claude +only in the project \(not used\) /m);
   });
 });

@@ -62,7 +62,30 @@ test('each iteration creates a checkpoint with its own diff and leaves branch an
   expect(diff.stdout).not.toContain('new.txt');
   const all = await project.spool('diff', change, '0..2');
   expect(all.stdout).toContain('+++ b/new.txt');
-  expect((await project.spool('diff', change)).stdout).toBe('');
+  expect((await project.spool('diff', change, '3')).stdout).toBe('');
+});
+
+test('spool diff shows the latest iteration of a run that is running, and the whole run when it has ended', async () => {
+  const project = createProject({
+    agent: ['echo 1 > first.txt', 'echo 2 > second.txt', `${waitsFor('go-on')}; ${promise}`],
+  });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  const running = await project.spool('diff', change, '--stat');
+  project.write('go-on', '');
+  await loop.result;
+  const id = project.history()[0]!.run;
+
+  expect(running.stdout).toMatch(/second\.txt/);
+  expect(running.stdout).not.toMatch(/first\.txt/);
+  expect((await project.spool('diff', change, '--stat')).stdout).toMatch(/first\.txt[^]*second\.txt/);
+
+  project.write('../home/agent/3.sh', `rm -f go-on; ${waitsFor('go-on')}; ${promise}`);
+  const next = project.start([...run, '--fresh']);
+  await next.printed('waiting for go-on');
+  expect((await project.spool('diff', change, '--stat', '--run', id)).stdout).toMatch(/first\.txt[^]*second\.txt/);
+  project.write('go-on', '');
+  await next.result;
 });
 
 test('edits that the user makes between two iterations belong to neither', async () => {
@@ -288,6 +311,43 @@ describe('spool rewind', () => {
       stderr: 'spool: n must be an iteration, starting at 1 (got "r1").\n',
     });
     expect((await project.spool('diff', change, '0..r1', '--stat')).stdout).toContain('person.txt');
+  });
+
+  test('says which commits are still on the branch, and the command that drops them', async () => {
+    const project = createProject({ agent: ['echo 1 > a.txt', 'echo 2 > a.txt', 'echo 3 > b.txt', promise] });
+    await project.spool(...run);
+    const [first, second] = project.history();
+    const line = (text: string) => /^.* still on [^]*/m.exec(text)?.[0].trimEnd();
+
+    const back = await project.spool('rewind', change, '1');
+    const reset = `git reset ${first!.commit!.slice(0, 12)}`;
+    const text = `The commits of iterations 2 to 3 are still on main.\nDrop them and keep the files: ${reset}`;
+    expect(line(back.stdout)).toBe(text);
+    expect(line((await project.spool('rewind', change, '1')).stdout)).toBe(text);
+    expect(line((await project.spool('rewind', change, '2')).stdout)).toBe(
+      `The commit of iteration 3 is still on main.\nDrop it and keep the files: git reset ${second!.commit!.slice(0, 12)}`,
+    );
+    expect(line((await project.spool('rewind', change, '3')).stdout)).toBeUndefined();
+
+    await project.spool('rewind', change, '1');
+    project.git(...reset.split(' ').slice(1));
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(project.git('rev-parse', 'HEAD')).toBe(first!.commit);
+    expect(line((await project.spool('rewind', change, '1')).stdout)).toBeUndefined();
+  });
+
+  test('names no command that would drop commits of the user, and names the worktree of the run', async () => {
+    const project = createProject({ agent: ['echo 1 > a.txt', 'echo 2 > b.txt'] });
+    await project.spool(...run, '--worktree', '--max-iterations', '2');
+    const tree = `.spool/worktrees/${change}`;
+    const [first] = project.history();
+    expect((await project.spool('rewind', change, '1')).stdout).toContain(
+      `The commit of iteration 2 is still on ralph/${change}.\nDrop it and keep the files: git -C ${tree} reset ${first!.commit!.slice(0, 12)}\n`,
+    );
+    project.git('-C', tree, 'commit', '--quiet', '--allow-empty', '-m', 'mine');
+    expect((await project.spool('rewind', change, '1')).stdout).toContain(
+      `The commit of iteration 2 is still on ralph/${change}, among other commits.\n`,
+    );
   });
 
   test('fails while a loop is running and without a checkpoint to restore', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { createProject, type ProjectOptions, root } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 interface Check {
   readonly about: string;
@@ -32,7 +33,37 @@ test('every line is ok and the exit code is 0 if nothing is wrong', async () => 
   expect(result.stdout).toMatch(/^ok {4}disk {10}\d+\.\d GiB free$/m);
   expect(result.stdout).toMatch(/^ok {4}opencode {6}1\.2\.3, .*bin\/opencode$/m);
   expect(result.stdout).toMatch(/^ok {4}opencode {6}signed in$/m);
-  expect(result.stdout.split('\n').filter((line) => line && !line.startsWith('ok '))).toEqual([]);
+  expect(result.stdout.split('\n').filter((line) => line && !line.startsWith('ok '))).toEqual([
+    'Ready: spool ralph will use OpenCode.',
+  ]);
+  const both = await project.start(['doctor', '--harness', 'opencode,amp'], { env }).result;
+  expect(both).toMatchObject({ code: 1, stdout: expect.stringMatching(/\n\nNot ready: amp failed\.\n$/) });
+});
+
+test('a terminal shows what is being checked, each result at once, and long lines below themselves', async () => {
+  const { project, env } = healthy();
+  project.write(
+    '../bin/opencode',
+    `#!/bin/sh\nuntil [ -e '${project.home}/go-on' ]; do sleep 0.05; done\n[ "$1" = auth ] && echo '0 credentials' || echo 1.2.3\n`,
+  );
+
+  const terminal = openTerminal(project, ['doctor', '--harness', 'opencode'], { columns: 50, env });
+  const texts = () => terminal.lines().map(({ text }) => text.trimEnd());
+  await terminal.shows('Checking OpenCode… 0s');
+  expect(texts().join('\n')).toMatch(/^ok {4}disk /m);
+  writeFileSync(join(project.home, 'go-on'), '');
+
+  expect(await terminal.exitCode).toBe(0);
+  const lines = texts();
+  expect(lines.join('\n')).not.toContain('Checking');
+  const at = lines.findIndex((line) => line.includes('not signed in'));
+  expect(lines.slice(at, at + 4)).toEqual([
+    'warn  opencode      not signed in (fine if you use',
+    '                    an API key or custom provider)',
+    '                    Fix: opencode auth login',
+    '',
+  ]);
+  expect(lines).toContain('Ready: spool ralph will use OpenCode.');
 });
 
 test('the sign-in check does not run in the project, where an agent could load files', async () => {

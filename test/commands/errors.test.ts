@@ -288,11 +288,6 @@ const rows: Row[] = [
     says: '"Größe & Art" is not a valid slug (lowercase words joined by "-"): try "gro-e-art".',
   },
   {
-    name: 'create without a kind',
-    args: ['create'],
-    says: `Missing subcommand for 'create': module or change. See "spool create --help".`,
-  },
-  {
     name: 'show with an unknown id',
     args: ['show', 'xyz'],
     says: 'No change or module matches "xyz". List them with "spool list".',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 /** Writes an executable and returns a PATH that starts with its folder. */
 const withBinary = (project: TestProject, name: string, script: string) => {
@@ -22,6 +23,9 @@ test('spool harnesses lists all agents and which of them are installed', async (
   expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +text, tools, tokens, cost, denials +-$/m);
   expect(list.stdout).toMatch(/^codex +no +text, tools, tokens +npm install -g @openai\/codex$/m);
   expect(list.stdout).toMatch(/^mine \(custom: mine\) +no/m);
+  expect(list.stdout.match(/^\S+ \(default\)/gm)).toEqual(['opencode (default)']);
+  const chosen = await project.start(['agents'], { env: { ...env, SPOOL_HARNESS: 'claude:some/model,mine' } }).result;
+  expect(chosen.stdout.match(/^\S+ \(default\)/gm)).toEqual(['claude (default)']);
 
   const found = JSON.parse((await project.start(['harnesses', '--json'], { env }).result).stdout) as {
     name: string;
@@ -30,7 +34,14 @@ test('spool harnesses lists all agents and which of them are installed', async (
   expect(found.find(({ name }) => name === 'claude')).toMatchObject({
     path: project.path('../bin/claude'),
     version: '9.9.9 (Claude Code)',
+    default: false,
   });
+});
+
+test('spool agents fits the terminal', async () => {
+  const terminal = openTerminal(createProject(), ['agents'], { columns: 50 });
+  expect(await terminal.exitCode).toBe(0);
+  expect(terminal.lines().map(({ rows }) => rows)).toEqual(Array.from({ length: 11 }, () => 1));
 });
 
 test.each([

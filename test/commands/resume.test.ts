@@ -8,6 +8,16 @@ const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
 const interrupted = 'kill -INT $PPID; sleep 5';
 const config = '.spool/config.json';
 
+test('the end of a run with --allow-all says that its permissions are not taken over', async () => {
+  const project = createProject({ agent: ['true', interrupted, 'true'] });
+  const note = '(with --allow-all again: permissions are not taken over)';
+  const limited = await project.spool(...run, '--allow-all', '--max-iterations', '1');
+  expect(limited.stderr).toMatch(/Try again {3}spool ralph \S+ --resume\n +\(with --allow-all again/);
+  const stopped = await project.spool(...run, '--allow-all');
+  expect(stopped.stderr).toMatch(/Resume {6}spool ralph --change \S+\n +\(with --allow-all again/);
+  expect((await project.spool(...run, '--max-iterations', '3')).stderr).not.toContain(note);
+});
+
 describe('a config file that has changed since the run started', () => {
   test('is used, and every changed setting is printed', async () => {
     const project = createProject({

@@ -435,6 +435,20 @@ describe('a commit', () => {
     );
   });
 
+  test('can list the ticked tasks and name the change', async () => {
+    const project = createProject({
+      agent: [`echo 1 > a; sed -i 's/\\[ \\]/[x]/' ${tasks}`, `echo 2 > a; ${promise}`],
+      files: { [tasks]: '- [ ] 1. Write the **parser**\n- [ ] 2. Document it\n' },
+    });
+
+    await project.spool('ralph', '002-01', '--commit-message', '{title} #{iteration}\n\n{tasks}\n\nBy {id}');
+
+    expect(project.git('log', '-1', '--format=%B', 'HEAD~1')).toBe(
+      'Add the loop #1\n\n- Write the parser\n- Document it\n\nBy 002-01',
+    );
+    expect(project.git('log', '-1', '--format=%B')).toBe('Add the loop #2\n\nBy 002-01');
+  });
+
   test('is not misled by hostile words', async () => {
     const evil = String.raw`printf '%b' "-- $1\n# Co-authored-by: Mallory <m@example.com>\033[31m {run}"`;
     const long = 'word '.repeat(60);

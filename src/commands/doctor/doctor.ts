@@ -6,7 +6,10 @@ import { agentProgram, type Lookup } from '../../harness/program.ts';
 import { withProcessScope } from '../../process/scope.ts';
 import { findProjectIfAny, type Project } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/plan.ts';
+import { canvasOf } from '../../report/canvas.ts';
+import { createStatusLine } from '../../report/status-line.ts';
 import type { Terminal } from '../../report/terminal.ts';
+import { wrap } from '../../report/wrap.ts';
 import type { Invocation } from '../shared/command.ts';
 import { consentOn } from '../shared/consent.ts';
 import { agentsOf } from '../../run/plan.ts';
@@ -60,12 +63,22 @@ const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRe
   }
 
   const chosenNames = new Set(chosen.map(({ harness }) => harness.name));
-  const checks: Check[] = await checkSurroundings(cwd, project, terminal);
+  const checks: Check[] = [];
+  const progress = showProgress(terminal, json);
+  const report = (found: readonly Check[]) => {
+    const redacted = createRedactor(env).data([...found]);
+    checks.push(...redacted);
+    if (!json) for (const check of redacted) progress.print(`${render(check, terminal)}\n`);
+  };
   const stopSignals = onStopSignals(() => {});
   try {
-    checks.push(...(await checkSandbox({ invocation: { cwd, env }, options, stopSignals, probe: Boolean(probe) })));
+    progress.start('the project');
+    report(await checkSurroundings(cwd, project, terminal));
+    progress.start('the sandbox');
+    report(await checkSandbox({ invocation: { cwd, env }, options, stopSignals, probe: Boolean(probe) }));
     for (const { agent, harness } of [...chosen, ...others]) {
       if (stopSignals.received() !== null) break;
+      progress.start(harness.title);
       const { allowAll } = options;
       const found = await checkAgent({
         harness,
@@ -77,19 +90,37 @@ const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRe
       });
       const work = { harness, agent, env, stopSignals, allowAll };
       const probed = probe && found[0]?.status === 'ok' ? await probeAgent(work) : [];
-      if (stopSignals.received() === null) checks.push(...found, ...probed);
+      if (stopSignals.received() === null) report([...found, ...probed]);
     }
   } finally {
+    progress.stop();
     stopSignals.dispose();
   }
-  const redacted = createRedactor(env).data(checks);
-  if (json) terminal.print(`${safeJson(redacted, 2)}\n`);
-  else for (const check of redacted) terminal.print(`${line(check, terminal)}\n`);
+  if (json) terminal.print(`${safeJson(checks, 2)}\n`);
   const signal = stopSignals.received();
   if (signal !== null) return exitCodeOf(signal);
   const agentNames = new Set(harnesses.map(({ name }) => name));
   const matters = checks.filter(({ about }) => chosenNames.has(about) || !agentNames.has(about));
-  return matters.some(({ status }) => status === 'fail') ? 1 : 0;
+  const failed = matters.filter(({ status }) => status === 'fail');
+  if (!json) terminal.print(`\n${verdict(failed, chosen)}\n`);
+  return failed.length > 0 ? 1 : 0;
+};
+
+/** A last line that says what is being checked, and for how long. */
+const showProgress = (terminal: Terminal, isQuiet: boolean) => {
+  const line = createStatusLine(terminal, () => []);
+  return {
+    print: line.print,
+    start: (what: string): void =>
+      isQuiet ? undefined : line.start(`Checking ${what}${terminal.symbols.ellipsis}`, { sinceMs: Date.now() }),
+    stop: line.stop,
+  };
+};
+
+const verdict = (failed: readonly Check[], chosen: readonly { harness: Harness }[]): string => {
+  if (failed.length > 0) return `Not ready: ${[...new Set(failed.map(({ about }) => about))].join(', ')} failed.`;
+  const [first, ...fallbacks] = chosen.map(({ harness }) => harness.title);
+  return `Ready: spool ralph will use ${first}${fallbacks.length === 0 ? '' : ` (fallback: ${fallbacks.join(', ')})`}.`;
 };
 
 const othersOnPath = (
@@ -102,8 +133,13 @@ const othersOnPath = (
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-const line = ({ about, status, message, fix }: Check, { style }: Terminal) =>
-  `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${message}${fix === null ? '' : `\n${indent}Fix: ${fix}`}`;
+/** Long messages continue below themselves. */
+const render = ({ about, status, message, fix }: Check, terminal: Terminal): string => {
+  const { style, columns } = canvasOf(terminal);
+  const below = (text: string) => wrap(text, columns - indent.length).join(`\n${indent}`);
+  const first = `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${below(message)}`;
+  return fix === null ? first : `${first}\n${indent}${below(`Fix: ${fix}`)}`;
+};
 
 /** As wide as the columns before the message. */
 const indent = ' '.repeat(20);

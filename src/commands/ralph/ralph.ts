@@ -63,6 +63,10 @@ export const run = async (call: Invocation): Promise<number> => {
     case 'run': {
       await checkChangeKeys(project, changeKeys);
       const find = await checkAgents(changes.map(resolved.forChange), customHarnesses);
+      if (call.terminal.canPrompt && options.interactive && !options.json && !options.resume && !isText(prompt)) {
+        const { editTemplates } = await import('./edit-templates.ts');
+        await editTemplates(call, project, changes);
+      }
       if (options.detach) {
         const { startDetached } = await import('./detach.ts');
         return startDetached({ invocation: call, project, changes, prompt, options });

@@ -56,6 +56,7 @@ describe('help', () => {
     [['help', 'ralph'], 'ralph'],
     [['help', 'loop'], 'ralph'],
     [['help', 'create'], 'create …'],
+    [['create'], 'create …'],
     [['help', 'create', 'change'], 'create change'],
     [['create', '-h'], 'create …'],
     [['create', 'module', '--help'], 'create module'],
@@ -159,7 +160,6 @@ test.each([
   [['--hlp'], `Unknown option '--hlp' (did you mean --help?). See "spool --help".`],
   [['ralf'], `Unknown command 'ralf' (did you mean "spool ralph"?). See "spool --help".`],
   [['help', 'nothing'], `Unknown command 'nothing'. See "spool --help".`],
-  [['create'], `Missing subcommand for 'create': module or change. See "spool create --help".`],
   [['create', 'modul'], `Unknown command 'modul' (did you mean module?). See "spool create --help".`],
   [
     ['list', 'x'],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTasks } from '../../../src/changes/tasks.ts';
 import { newlyDone } from '../../../src/changes/tasks.ts';
-import { commitSubject } from '../../../src/run/commit-subject.ts';
+import { commitSubject, commitTasks, commitTitle } from '../../../src/run/commit-subject.ts';
 import { createRedactor } from '../../../src/secrets/redact.ts';
 import { widthOf } from '../../../src/text/format.ts';
 
@@ -32,6 +32,13 @@ test.each([
 test('prefers the tasks that were ticked, without their numbers', () => {
   expect(subject('All done now.', ['1. Parser'])).toBe('Parser');
   expect(subject('All done now.', ['2.1 Parser', '3) Write the **docs**'])).toBe('Parser; Write the docs');
+});
+
+test('lists tasks and the title of a change without secrets, control characters and Markdown', () => {
+  expect(commitTasks(['1. **Parser**', `2. Use ${key}\u001b[31m`], redactor)).toBe('- Parser\n- Use [redacted]');
+  expect(commitTasks([], redactor)).toBe('');
+  expect(commitTitle('<!-- x -->\n# Add **it**\u202e\n\n# Second\n', redactor)).toBe('Add it');
+  expect(commitTitle('No heading.\n', redactor)).toBe('');
 });
 
 test('finds the tasks that an iteration has ticked', () => {
