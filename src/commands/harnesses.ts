@@ -8,7 +8,8 @@ import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../har
 import { versionOf } from '../harness/version.ts';
 import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
-import { table } from '../text/format.ts';
+import { canvasOf } from '../report/canvas.ts';
+import { type Column, renderTable } from '../report/table.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/escape-hidden.ts';
 import type { Invocation } from './shared/command.ts';
@@ -19,8 +20,13 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const passed = filterEnvironment(passListsOf(env, config), env);
   const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
   const found = await Promise.all([...harnesses, ...config.customHarnesses].map((harness) => inspect(harness, lookup)));
-  if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);
-  else terminal.print(`${table([head, ...found.map(rowWith(createRedactor(env)))]).join('\n')}\n`);
+  if (rawFlags.json) {
+    terminal.print(`${safeJson(found, 2)}\n`);
+    return 0;
+  }
+  // Nothing is shortened, so that the commands can be copied.
+  const canvas = { ...canvasOf(terminal), columns: Infinity };
+  terminal.print(`${renderTable(columnsWith(createRedactor(env)), found, canvas).join('\n')}\n`);
   return 0;
 };
 
@@ -34,19 +40,16 @@ const inspect = async (harness: Harness, lookup: Lookup) => {
   return { name, title, own: custom?.command ?? null, path, inProject, version, install, capabilities };
 };
 
-const head = ['harness', 'installed', 'reports', 'install with'];
+type Inspected = Awaited<ReturnType<typeof inspect>>;
 
-const rowWith =
-  (redactor: Redactor) =>
-  ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof inspect>>) => [
-    own === null ? name : `${name} (custom: ${visible(own)})`,
-    path === null
-      ? inProject === null
-        ? 'no'
-        : 'only in the project (not used)'
-      : version
-        ? redactor.oneLine(version, 40)
-        : 'yes, version unknown',
-    capabilities.join(', '),
-    path === null ? install : '-',
-  ];
+const columnsWith = (redactor: Redactor): readonly Column<Inspected>[] => [
+  { title: 'harness', value: ({ name, own }) => (own === null ? name : `${name} (custom: ${visible(own)})`) },
+  { title: 'installed', value: (found) => installedText(found, redactor) },
+  { title: 'reports', value: ({ capabilities }) => capabilities.join(', ') },
+  { title: 'install with', value: ({ path, install }) => (path === null ? install : '-') },
+];
+
+const installedText = ({ path, inProject, version }: Inspected, redactor: Redactor): string => {
+  if (path === null) return inProject === null ? 'no' : 'only in the project (not used)';
+  return version ? redactor.oneLine(version, 40) : 'yes, version unknown';
+};

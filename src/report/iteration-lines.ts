@@ -2,7 +2,7 @@ import { refusalOf } from '../ralph/gate-result.ts';
 import { failed, type IterationRecord, type TaskCount } from '../ralph/record.ts';
 import { usageOf } from '../ralph/usage.ts';
 import { duration, lineChanges, pluralise, widthOf } from '../text/format.ts';
-import { shortCost, shortTokens } from './figures.ts';
+import { costText, shortTokens } from './figures.ts';
 import { oneLine } from './shorten.ts';
 import type { Symbols } from './symbols.ts';
 import type { Style, Terminal } from './terminal.ts';
@@ -33,7 +33,7 @@ export const resultText = (record: IterationRecord, tasksBefore: TaskCount | nul
     tasksText(record, tasksBefore),
     workText(record),
     record.commit?.slice(0, 7) ?? '',
-    shortCost(usage) || shortTokens(usage),
+    costText(usage) || shortTokens(usage),
     record.denied ? `denied: ${oneLine(record.denied.tools.join(', '))}` : '',
   ];
   return { ...verdictOf(record), facts: facts.filter(Boolean).join(symbols.separator) };

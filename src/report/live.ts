@@ -8,7 +8,7 @@ import { clockTime, duration, pluralise, secondsTime } from '../text/format.ts';
 import { createAgentLines } from './agent-lines.ts';
 import { canvasOf } from './canvas.ts';
 import type { Display } from './display.ts';
-import { shortCost, shortTokens } from './figures.ts';
+import { costText, shortTokens } from './figures.ts';
 import { type IntroductionOptions, introduce, shownCommand } from './introduction.ts';
 import { mentionLines, resultText, ruleText } from './iteration-lines.ts';
 import { oneLine } from './shorten.ts';
@@ -50,7 +50,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
   const figures = (): string[] => [
     toolCalls === 0 ? '' : pluralise(toolCalls, 'tool'),
     tasks === null ? '' : `${tasks.done}/${tasks.total} tasks`,
-    shortCost(usage),
+    costText(usage),
     options.stream ? '' : lastTool,
     shortTokens(usage),
   ];

@@ -1,7 +1,7 @@
 import { listChanges } from '../changes/sources.ts';
 import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';
-import { type Usage, unknownUsage } from '../ralph/agent-events.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
@@ -12,10 +12,11 @@ import type { Project } from '../store/project.ts';
 import { loopOwner, stateStamp } from '../store/state.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
-import { clockTime, relativeDay, duration } from '../text/format.ts';
+import { dayTime, duration, timeAgo } from '../text/format.ts';
 import { activityText } from './activity.ts';
-import { costOf } from './figures.ts';
-import { type Canvas, type FitColumn, fitTable } from './fit-table.ts';
+import { costText } from './figures.ts';
+import type { Canvas } from './canvas.ts';
+import { type Column, renderTable } from './table.ts';
 import { colourOf } from './status.ts';
 import { steeringText } from './steering.ts';
 import { symbolsFor } from './symbols.ts';
@@ -117,7 +118,7 @@ const activityOf = (
   if (status !== 'running') return view.detail ?? view.error ?? 'the process is gone';
   const steering = steeringText(view);
   if (view.pausedAt && steering) return steering;
-  if (view.waiting) return `waiting until ${clockTime(new Date(view.waiting.untilMs))}: ${view.waiting.why}`;
+  if (view.waiting) return `waiting until ${dayTime(new Date(view.waiting.untilMs))}: ${view.waiting.why}`;
   const activity =
     lastActivity(project, view, (event) =>
       activityText(event, { symbols: symbolsFor(env), root: view.workspace?.root ?? null }),
@@ -127,9 +128,9 @@ const activityOf = (
 
 /** Renders a line for each run, below the titles of the columns. No line is wider than the terminal. */
 export const renderRows = (rows: readonly RunRow[], now: Date, canvas: Canvas): string[] =>
-  fitTable(columnsAt(now), rows, canvas).map(canvas.symbols.replace);
+  renderTable(columnsAt(now), rows, canvas).map(canvas.symbols.replace);
 
-const columnsAt = (now: Date): FitColumn<RunRow>[] => [
+const columnsAt = (now: Date): Column<RunRow>[] => [
   { title: 'state', value: ({ status }) => status, style: ({ status }) => colourOf(status) },
   { title: 'change', value: ({ change }) => change, min: 9 },
   {
@@ -141,7 +142,7 @@ const columnsAt = (now: Date): FitColumn<RunRow>[] => [
   },
   { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : '-'), drop: 1 },
   { title: 'time', numeric: true, value: ({ elapsedMs }) => wholeSeconds(elapsedMs), drop: 2 },
-  { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage), drop: 4 },
+  { title: 'cost', numeric: true, value: ({ usage }) => costText(usage) || '-', drop: 4 },
   { title: 'ended', value: ({ status, endedAt }) => endText(status, endedAt, now), drop: 6 },
   { title: 'activity', value: ({ activity }) => activity ?? '', min: 10, drop: 5 },
 ];
@@ -150,8 +151,5 @@ const wholeSeconds = (ms: number): string => (ms < 1000 ? '0s' : duration(Math.f
 
 const endText = (status: RunView['status'], endedAt: string | null, now: Date): string => {
   if (status === 'running') return '';
-  if (endedAt === null) return '-';
-  const at = new Date(endedAt);
-  const day = relativeDay(at, now);
-  return day === 'today' ? clockTime(at) : `${day} ${clockTime(at)}`;
+  return endedAt === null ? '-' : timeAgo(endedAt, now);
 };

@@ -1,6 +1,6 @@
 import type { ControlCommand } from '../ralph/control.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
-import { localTime } from '../text/format.ts';
+import { dayTime } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
 /** Describes a request of another process to those who watch the run. Returns null if an event says more. */
@@ -24,7 +24,7 @@ export const pausedText = ({ change }: RunView): string =>
 /** Describes what other processes have asked of a run that is running; null for nothing. */
 export const steeringText = ({ change, iteration, requested, pausedAt, ...view }: RunView): string | null => {
   const resume = commandLine('spool', 'resume', change);
-  if (pausedAt) return `paused since ${localTime(pausedAt)}; resume with: ${resume}`;
+  if (pausedAt) return `paused since ${dayTime(new Date(pausedAt))}; resume with: ${resume}`;
   if (!requested) return null;
   const when = isWorking({ iteration, ...view }) ? ` after iteration ${iteration}` : '';
   return requested === 'pause' ? `pausing${when} (cancel with: ${resume})` : `stopping${when}`;

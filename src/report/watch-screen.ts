@@ -1,8 +1,8 @@
 import { addUsage } from '../ralph/usage.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { pluralise } from '../text/format.ts';
-import { costOf } from './figures.ts';
-import type { Canvas } from './fit-table.ts';
+import { costText } from './figures.ts';
+import type { Canvas } from './canvas.ts';
 import { renderRows, type RunRow } from './run-rows.ts';
 import { truncate } from './shorten.ts';
 
@@ -38,7 +38,7 @@ export const renderWatch = (
 const headline = (rows: readonly RunRow[]): string => {
   const running = rows.filter(({ status }) => status === 'running').length;
   const usage = rows.reduce<Usage | null>((sum, row) => addUsage(sum, row.usage), null);
-  const cost = usage?.costUsd ? ` · ${costOf(usage)}` : '';
+  const cost = usage?.costUsd ? ` · ${costText(usage)}` : '';
   return `${pluralise(rows.length, 'run')} · ${running} running${cost}`;
 };
 

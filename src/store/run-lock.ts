@@ -6,7 +6,7 @@ import { type Project } from './project.ts';
 import { acquireLock } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
 import { loopOwner } from './state.ts';
-import { localTime } from '../text/format.ts';
+import { dayTime } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
 import { ralphFolder, lockFile, treeLockFile } from './paths.ts';
 
@@ -80,5 +80,5 @@ const lockedBy = (project: Project, changeId: string, owner: LockOwner) =>
 export const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
   const where = host === hostName() ? '' : ` on ${host.replace(/ \([^(]*\)$/, '')}`;
-  return `PID ${pid}${where}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;
+  return `PID ${pid}${where}${since === '' ? '' : `, since ${dayTime(new Date(since))}`}${hint}`;
 };

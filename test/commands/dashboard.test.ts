@@ -120,6 +120,7 @@ test('the board counts time, shows what each run does, the queue and the totals,
     expect.stringMatching(/^Running 3 of 6 · 3 queued · \S+(?: \S+)? · \$0\.06 +Ctrl-C stops all$/),
   );
   expect(text()).toContainEqual('· queued: 020-04, 020-05, 020-06');
+  expect(terminal.raw()).toContain('\u001b[36m● 020-01_part');
 
   // It moves without any event.
   const before = text().find((line) => line.startsWith('Running'));
