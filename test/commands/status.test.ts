@@ -130,7 +130,7 @@ test('a list shows the status of a run in its colour, and leaves out what does n
   await project.spool(...run.slice(0, 3));
 
   for (const columns of [80, 40]) {
-    const terminal = openTerminal(project, ['list'], { columns });
+    const terminal = openTerminal(project, ['list'], { columns, env: { NO_COLOR: undefined } });
     expect(await terminal.exitCode).toBe(0);
     expect(terminal.raw()).toContain('\u001b[32mcomplete');
     for (const { text, rows } of terminal.lines()) expect([text, rows]).toEqual([text, 1]);
