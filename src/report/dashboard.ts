@@ -10,6 +10,7 @@ import { costText } from './figures.ts';
 import { createFooter } from './footer.ts';
 import { allAllowed } from './introduction.ts';
 import { resultText } from './iteration-lines.ts';
+import { spentOf } from './live-figures.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
 import { colourOf } from './status.ts';
@@ -117,8 +118,6 @@ const idle: Progress = {
   activity: 'starting',
   waitsUntilMs: null,
 };
-
-const spentOf = (view: RunView): Usage | null => addUsage(totalUsage(view), view.currentUsage);
 
 /** Returns what an event changes. */
 const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Partial<Progress> => {

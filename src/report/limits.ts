@@ -1,6 +1,6 @@
 import type { Limits, RunPlan } from '../ralph/plan.ts';
 import { grouped } from '../ralph/usage.ts';
-import { dayTime, duration, pluralise } from '../text/format.ts';
+import { atTime, dayTime, duration, pluralise } from '../text/format.ts';
 
 type LimitedPlan = Pick<RunPlan, 'maxIterations' | 'limits' | 'failFast'>;
 
@@ -40,7 +40,7 @@ export const stopsText = (
   const inARow = (limit: number, noun: string) => `after ${pluralise(limit, noun)} in a row`;
   return [
     maxIterations === Infinity ? 'no iteration limit' : `after ${pluralise(maxIterations, 'iteration')}`,
-    ...of('untilMs', (limit) => `at ${dayTime(new Date(limit))}`),
+    ...of('untilMs', (limit) => atTime(new Date(limit))),
     ...of('maxDurationMs', (limit) => `after ${duration(limit)} of running time`),
     ...of('maxCostUsd', (limit) => `at $${limit}${except('cost')}`),
     ...of('maxTokens', (limit) => `at ${grouped(limit)} tokens${except('tokens')}`),

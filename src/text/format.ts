@@ -34,6 +34,12 @@ export const relativeDay = (at: Date, now: Date): string => {
 export const dayTime = (at: Date, now = new Date(), base = now): string =>
   localDay(at) === localDay(base) ? clockTime(at) : `${relativeDay(at, now)} ${clockTime(at)}`;
 
+/** `at 07:00`, `tomorrow at 07:00`. */
+export const atTime = (at: Date, now = new Date()): string => {
+  const day = relativeDay(at, now);
+  return `${day === 'today' ? '' : `${day} `}at ${clockTime(at)}`;
+};
+
 /** `just now`, `5m ago`, `2h ago`, `3d ago`. */
 export const timeAgo = (iso: string, now: Date): string => {
   const minutes = Math.floor((now.getTime() - new Date(iso).getTime()) / 60_000);

@@ -68,7 +68,7 @@ test('each iteration creates a checkpoint with its own diff and leaves branch an
 test('edits that the user makes between two iterations belong to neither', async () => {
   const project = createProject({ agent: ['echo 1 > agent.txt; exit 1', 'echo 2 > agent.txt', promise] });
   const loop = project.start([...run, '--retry-delay', '1s']);
-  await loop.printed('Waiting');
+  await loop.printed('Resuming');
   project.write('person.txt', 'mine\n');
 
   expect(await loop.result).toMatchObject({ code: 0 });
