@@ -5,7 +5,7 @@ import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
 import { type Column, renderTable } from './table.ts';
 import { oneLine } from './shorten.ts';
-import { type Result, resultOf } from './trouble.ts';
+import { outcomeOf, type Result } from './trouble.ts';
 
 const styles: Record<Result, 'green' | 'red' | 'yellow' | null> = {
   done: 'green',
@@ -29,7 +29,11 @@ const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord
   const highestCost = Math.max(0, ...records.map(({ usage }) => usage?.costUsd ?? 0));
   return [
     { title: '#', numeric: true, value: ({ iteration }) => String(iteration) },
-    { title: 'result', value: resultOf, style: (record) => styles[resultOf(record)] },
+    {
+      title: 'result',
+      value: (record) => outcomeOf(record).result,
+      style: (record) => styles[outcomeOf(record).result],
+    },
     {
       title: 'exit',
       numeric: true,

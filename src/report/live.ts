@@ -89,7 +89,7 @@ const statusOf = (event: RunEvent, { harness }: LiveOptions): [label: string, cl
 };
 
 /**
- * Holds back a usage limit that an agent reports until the agent goes on or ends. If the attempt is then deferred, the
+ * Holds back a usage limit that an agent reports until the agent continues or ends. If the attempt is then deferred, the
  * limit is left out: the line about the deferred attempt says it.
  */
 const limitsOnce = (onEvent: OnRunEvent): OnRunEvent => {
@@ -100,7 +100,7 @@ const limitsOnce = (onEvent: OnRunEvent): OnRunEvent => {
       held = { event, view };
       return;
     }
-    if (held !== null && (reported === null || goesOn.has(reported.type))) {
+    if (held !== null && (reported === null || continuing.has(reported.type))) {
       if (event.type !== 'attempt-deferred') onEvent(held.event, held.view);
       held = null;
     }
@@ -111,4 +111,4 @@ const limitsOnce = (onEvent: OnRunEvent): OnRunEvent => {
 const isLimit = (event: AgentEvent): boolean => event.type === 'error' && event.kind === 'rate-limit';
 
 /** Events of an agent that continues after a problem. */
-const goesOn = new Set<AgentEvent['type']>(['text', 'reasoning', 'tool', 'error']);
+const continuing = new Set<AgentEvent['type']>(['text', 'reasoning', 'tool', 'error']);
