@@ -39,7 +39,8 @@ const neededBy = (file, found = new Set()) => {
  */
 const steps = {
   start: 'cli/main.ts',
-  words: 'cli/program.ts',
+  // The help, which is loaded next, wraps its text.
+  words: ['cli/program.ts', 'text/wrap.ts'],
   status: 'commands/ralph/ralph.ts',
   record: ['store/user-record/steps.ts', 'store/user-record/folder.ts'],
   list: 'commands/list.ts',

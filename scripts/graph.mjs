@@ -1,4 +1,4 @@
-// npm run graph: which room of src/ imports which, types included. Fails when an import goes against the direction, or
+// npm run graph: which room of src/ imports which, types included. Fails if an import goes in the wrong direction or
 // in a circle. With --check it prints nothing else; with --docs it writes the graph into docs/architecture.md.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -11,26 +11,26 @@ const rooms = [
   ['text', 'strings: names, formats, quoting, JSON'],
   ['errors', 'every error that a user can cause'],
   ['files', 'opens what is below .spool, safely'],
-  ['ralph', 'decides: loop, policy, promise, prompt, events, view'],
-  ['secrets', 'finds keys and passwords in what is written'],
-  ['process', 'one process to its end, shells, process trees'],
-  ['git', 'every git question'],
-  ['store', 'what a run leaves on disk: state, history, locks, records'],
+  ['ralph', 'decisions: loop, policy, promise, prompt, events, view'],
+  ['secrets', 'finds keys and passwords in output'],
+  ['process', 'running a process, shells, process trees'],
+  ['git', 'all git operations'],
+  ['store', 'what a run writes to disk: state, history, locks, records'],
   ['changes', 'changes, modules, tasks, requirements'],
-  ['harness', 'what an agent is; an adapter for each'],
+  ['harness', 'agents, with an adapter for each'],
   ['config', 'flags, variables, config.json'],
   ['guard', 'what decides whether a change is done, and who changed it'],
-  ['trust', 'what of a project the user lets run'],
-  ['sandbox', 'where agents cannot reach the rest of the machine'],
+  ['trust', 'what a project may run on the machine of the user'],
+  ['sandbox', 'confines agents to the project'],
   ['run', 'one run, from its start to its result; several at a time'],
-  ['land', 'brings a branch to its base'],
+  ['land', 'rebases, verifies and merges a branch'],
   ['report', 'terminal, JSON, board, status'],
   ['commands', 'one file or folder for each command'],
   ['cli', 'argv to exit code'],
   ['index', 'the library: startRun, followRun, readRun, openProject'],
 ];
 
-/** Rooms that may not import others, though those are below them. */
+/** Rooms that a room may not import although they are below it. */
 const closed = {
   ralph: ['text', 'errors', 'files'],
   run: ['report'],
@@ -80,13 +80,13 @@ export const problemsIn = (imports) => {
   const inside = [...imports].flatMap(([from, targets]) =>
     targets
       .filter(({ to }) => sourceFolder.test(to) && roomOf(from) !== 'changes' && !creators.has(from))
-      .map(({ to }) => `${from} imports ${to}: outside of changes/ no source of changes is known`),
+      .map(({ to }) => `${from} imports ${to}: only changes/ may import a source of changes`),
   );
   return [
     ...unknown.map((file) => `${file} is in no room: add the room to scripts/graph.mjs`),
     ...wrong,
     ...inside,
-    ...circlesIn(imports).map((circle) => `a circle: ${circle.join(' → ')}`),
+    ...circlesIn(imports).map((circle) => `circular imports: ${circle.join(' → ')}`),
   ];
 };
 

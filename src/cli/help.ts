@@ -1,6 +1,7 @@
 import { commands, groups } from '../commands/registry.ts';
 import { type Command, commandHeadings, type CommandOption, usageOf } from '../commands/shared/command.ts';
 import { flagHeadings, optionFlag } from '../config/flags.ts';
+import { wrapText } from '../text/wrap.ts';
 
 export interface HelpRequest {
   /** A command, a group of commands by its name, or null for all of them. */
@@ -182,13 +183,5 @@ const render = ({ usage, summary, alias, sections, examples }: Help, columns: nu
   return `${parts.map((part) => part.join('\n')).join('\n\n')}\n`;
 };
 
-/** Breaks a text between words into lines of at most `columns`. Every character of the help takes one column. */
-const wrap = (text: string, columns: number): string[] => {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)!;
-    if (last !== '' && last.length + 1 + word.length > columns) lines.push(word);
-    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
-  }
-  return lines;
-};
+/** Every character of the help takes one column. */
+const wrap = (text: string, columns: number): string[] => wrapText(text, columns, { widthOf: ({ length }) => length });

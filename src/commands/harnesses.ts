@@ -8,7 +8,7 @@ import { versionOf } from '../harness/version.ts';
 import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
 import { canvasOf } from '../report/canvas.ts';
-import { type FitColumn, fitTable } from '../report/fit-table.ts';
+import { type Column, renderTable } from '../report/table.ts';
 import { agentsOf } from '../run/plan.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/escape-hidden.ts';
@@ -27,7 +27,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     })),
   );
   if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);
-  else terminal.print(`${fitTable(columnsWith(createRedactor(env)), found, canvasOf(terminal)).join('\n')}\n`);
+  else terminal.print(`${renderTable(columnsWith(createRedactor(env)), found, canvasOf(terminal)).join('\n')}\n`);
   return 0;
 };
 
@@ -46,7 +46,7 @@ type Found = Awaited<ReturnType<typeof inspect>> & {
   readonly default: boolean;
 };
 
-const columnsWith = (redactor: Redactor): FitColumn<Found>[] => [
+const columnsWith = (redactor: Redactor): Column<Found>[] => [
   {
     title: 'agent',
     value: ({ name, own, default: isDefault }) =>

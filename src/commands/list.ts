@@ -1,8 +1,10 @@
 import { safeJson } from '../text/controls.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
-import { describeLastRun } from '../report/status.ts';
-import { table } from '../text/format.ts';
+import { canvasOf } from '../report/canvas.ts';
+import { colourOf, statusText } from '../report/status.ts';
+import { type Column, renderTable } from '../report/table.ts';
+import { timeAgo } from '../text/format.ts';
 import type { Invocation } from './shared/command.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
@@ -11,18 +13,25 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   for (const { damage } of changes) if (damage !== null) terminal.log(`${damage}\n`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) terminal.printResult(`${rawFlags.archived ? noneArchived : noneActive}\n`);
-  else terminal.printResult(`${table([head, ...changes.map(row)]).join('\n')}\n`);
+  else terminal.printResult(`${renderTable(columnsAt(new Date()), changes, canvasOf(terminal)).join('\n')}\n`);
   return 0;
 };
 
 const noneActive = 'No active changes. Start one with: spool ralph "Describe the change in a sentence"';
 const noneArchived = 'No archived changes. Archive one with "spool archive <change>".';
 
-const head = ['change', 'module', 'tasks', 'last run'];
-
-const row = ({ id, module, tasks, lastRun }: ChangeOverview) => [
-  id,
-  module ?? '-',
-  tasks === null ? '-' : `${tasks.done}/${tasks.total}`,
-  describeLastRun(lastRun),
+const columnsAt = (now: Date): readonly Column<ChangeOverview>[] => [
+  { title: 'change', value: ({ id }) => id, min: 9 },
+  { title: 'module', value: ({ module }) => module ?? '-', drop: 3 },
+  { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`) },
+  {
+    title: 'last run',
+    value: ({ lastRun }) => (lastRun === null ? 'never' : statusText(lastRun)),
+    style: ({ lastRun }) => colourOf(lastRun?.status),
+  },
+  { title: '#', numeric: true, value: ({ lastRun }) => String(lastRun?.iteration ?? '-'), drop: 2 },
+  { title: 'ended', value: ({ lastRun }) => endText(lastRun, now), drop: 1 },
 ];
+
+const endText = (lastRun: ChangeOverview['lastRun'], now: Date): string =>
+  lastRun?.status === 'running' || !lastRun?.endedAt ? '-' : timeAgo(lastRun.endedAt, now);

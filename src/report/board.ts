@@ -1,6 +1,8 @@
 import { pluralise, widthOf, duration } from '../text/format.ts';
 import { joinFitting, truncate } from './shorten.ts';
 import type { Symbols } from './symbols.ts';
+import { type Column, renderTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
 
 /** A run of a batch that is in progress. */
 export interface BoardRun {
@@ -28,23 +30,21 @@ export interface BoardState {
   readonly cost: string;
 }
 
-export interface BoardSize {
-  readonly columns: number;
-  readonly rows: number;
-}
+type BoardTerminal = Pick<Terminal, 'style' | 'symbols' | 'columns' | 'rows'>;
 
 /** Renders the board: totals, a line per run, and the queue. Lines are narrower than the terminal. */
-export const renderBoard = (state: BoardState, size: BoardSize, symbols: Symbols): string[] => {
-  const columns = size.columns - 1;
+export const renderBoard = (state: BoardState, terminal: BoardTerminal): string[] => {
+  const { style, symbols } = terminal;
+  const columns = terminal.columns - 1;
   // A row above the board stays free.
-  const rows = Math.max(1, size.rows - 1);
+  const rows = Math.max(1, terminal.rows - 1);
   const header = rows > 2 ? [headerText(state, columns, symbols)] : [];
   const queue = rows > 3 && state.queued.length > 0 ? [queueText(state.queued, columns, symbols)] : [];
   const room = rows - header.length - queue.length;
   const shown = state.runs.length <= room ? state.runs : state.runs.slice(0, Math.max(1, room - 1));
   const left = state.runs.length - shown.length;
   const more = left > 0 && shown.length < room ? [truncate(`${symbols.ellipsis} and ${left} more`, columns)] : [];
-  return [...header, ...runLines(shown, columns, symbols), ...more, ...queue];
+  return [...header, ...renderTable(columnsWith(symbols), shown, { style, symbols, columns }), ...more, ...queue];
 };
 
 const stopHint = 'Ctrl-C stops all';
@@ -77,44 +77,17 @@ const queueText = (queued: readonly string[], columns: number, { queued: sign, e
 /** `002-01` of `002-01_add-refunds`. */
 const shortId = (change: string): string => /^\d{3}-\d{2,}(?=_)/.exec(change)?.[0] ?? change;
 
-/** Which figures are shown, from wide to narrow terminals. */
-const layouts: readonly (readonly (keyof BoardRun)[])[] = [
-  ['iteration', 'tasks', 'time', 'cost'],
-  ['iteration', 'tasks', 'time'],
-  ['iteration', 'time'],
-  ['iteration'],
+/** The iteration stays. The activity is shortened once all figures that may be left out are. */
+const columnsWith = ({ waiting, running }: Symbols): readonly Column<BoardRun>[] => [
+  {
+    value: ({ change, isWaiting }) => `${isWaiting ? waiting : running} ${change}`,
+    style: ({ isWaiting }) => (isWaiting ? 'yellow' : 'cyan'),
+    // Enough to tell changes apart: `● 002-01_a…`.
+    min: 11,
+  },
+  { value: ({ iteration }) => iteration },
+  { value: ({ tasks }) => tasks, drop: 2 },
+  { value: ({ time }) => time, drop: 1 },
+  { value: ({ cost }) => cost, drop: 3 },
+  { value: ({ activity }) => activity, min: 12 },
 ];
-
-/** Enough of an ID to tell changes apart: `002-01_a…`. */
-const shortestId = 9;
-const shortestActivity = 12;
-const gap = '  ';
-
-const runLines = (runs: readonly BoardRun[], columns: number, symbols: Symbols): string[] => {
-  if (runs.length === 0) return [];
-  const widest = (cells: readonly string[]) => Math.max(...cells.map(widthOf));
-  const widestId = widest(runs.map(({ change }) => change));
-  const widestActivity = widest(runs.map(({ activity }) => activity));
-  const leastId = Math.min(widestId, shortestId);
-  const leastActivity = Math.min(widestActivity, shortestActivity);
-  const figuresOf = (layout: readonly (keyof BoardRun)[]) => {
-    const used = layout.filter((name) => runs.some((run) => run[name] !== ''));
-    const widths = used.map((name) => widest(runs.map((run) => String(run[name]))));
-    return runs.map((run) => used.map((name, index) => pad(String(run[name]), widths[index]!)).join(gap));
-  };
-  const roomBeside = (figures: readonly string[]) => columns - 2 - gap.length - widthOf(figures[0]!);
-  const choices = layouts.map(figuresOf);
-  const figures = choices.find((each) => roomBeside(each) >= leastId + gap.length + leastActivity) ?? choices.at(-1)!;
-  const room = roomBeside(figures);
-  const idColumns = Math.max(Math.min(widestId, leastId), Math.min(widestId, room - gap.length - widestActivity));
-  return runs.map((run, index) => {
-    const sign = run.isWaiting ? symbols.waiting : symbols.running;
-    const id = pad(truncate(run.change, Math.min(idColumns, room), symbols.ellipsis), Math.min(idColumns, room));
-    const start = id.trim() === '' ? `${sign} ${figures[index]}` : `${sign} ${id}${gap}${figures[index]}`;
-    const left = columns - widthOf(start) - gap.length;
-    const activity = left < Math.min(widthOf(run.activity), 4) ? '' : truncate(run.activity, left, symbols.ellipsis);
-    return truncate(`${start}${gap}${activity}`.trimEnd(), columns);
-  });
-};
-
-const pad = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)));

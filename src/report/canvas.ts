@@ -1,9 +1,11 @@
 import { isatty } from 'node:tty';
-import type { Canvas } from './fit-table.ts';
 import type { Terminal } from './terminal.ts';
 
+/** What a renderer needs of a terminal. `columns` is Infinity if the output is not a terminal. */
+export type Canvas = Pick<Terminal, 'style' | 'symbols' | 'columns'>;
+
 /** Where a result is rendered: as wide as the terminal, or on lines of any length and without colour in a file or a pipe. */
-export const canvasOf = (terminal: Pick<Terminal, 'style' | 'columns' | 'symbols'>): Canvas =>
+export const canvasOf = (terminal: Canvas): Canvas =>
   // Asking the terminal creates its streams, which takes time.
   isatty(stdout) && isatty(stderr)
     ? { style: terminal.style, columns: terminal.columns, symbols: terminal.symbols }

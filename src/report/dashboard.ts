@@ -1,17 +1,21 @@
 import { type RunEvent } from '../ralph/events.ts';
-import { unknownUsage, type Usage } from '../ralph/agent-events.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { clockTime, type Column, duration, secondsTime, titledTable } from '../text/format.ts';
+import { dayTime, duration, secondsTime } from '../text/format.ts';
 import { type BoardRun, renderBoard } from './board.ts';
-import { costOf, shortCost } from './figures.ts';
+import type { Canvas } from './canvas.ts';
+import { costText } from './figures.ts';
 import { createFooter } from './footer.ts';
 import { allAllowed } from './introduction.ts';
 import { resultText } from './iteration-lines.ts';
+import { spentOf } from './live-figures.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
+import { colourOf } from './status.ts';
 import { pausedText, requestText } from './steering.ts';
+import { type Column, renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { toolText } from './tool-lines.ts';
 
@@ -48,7 +52,6 @@ interface Progress {
 
 /** Shows several runs on one terminal: if it is interactive, a board that is redrawn; otherwise one line per step. */
 export const createDashboard = (terminal: Terminal, changes: readonly string[]): Dashboard => {
-  const { symbols } = terminal;
   const startedAt = performance.now();
   const queued = new Set(changes);
   const runs = new Map<string, Progress>();
@@ -64,9 +67,9 @@ export const createDashboard = (terminal: Terminal, changes: readonly string[]):
       total: changes.length,
       finished,
       elapsedMs: performance.now() - startedAt,
-      cost: shortCost([...usages.values()].reduce<Usage | null>(addUsage, null)),
+      cost: costText([...usages.values()].reduce<Usage | null>(addUsage, null)),
     };
-    return renderBoard(state, terminal, symbols);
+    return renderBoard(state, terminal);
   });
   const log = (line: string) => footer.log(`${line}\n`);
   const leave = (change: string) => {
@@ -116,8 +119,6 @@ const idle: Progress = {
   waitsUntilMs: null,
 };
 
-const spentOf = (view: RunView): Usage | null => addUsage(totalUsage(view), view.currentUsage);
-
 /** Returns what an event changes. */
 const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Partial<Progress> => {
   switch (event.type) {
@@ -160,14 +161,14 @@ const boardRun = (change: string, run: Progress): BoardRun => ({
   iteration: run.iteration === 0 ? '' : `#${run.iteration}${run.maxIterations === null ? '' : `/${run.maxIterations}`}`,
   tasks: run.tasks === null ? '' : `${run.tasks.done}/${run.tasks.total}`,
   time: run.iteration === 0 || run.waitsUntilMs !== null ? '' : stopwatchText(performance.now() - run.since),
-  cost: shortCost(run.usage),
+  cost: costText(run.usage),
   activity: run.waitsUntilMs === null ? run.activity : waitText(run.waitsUntilMs, run.activity),
 });
 
 /** `waiting 1m 26s: opencode is not available yet` */
 const waitText = (untilMs: number, why: string): string => {
   const leftMs = Math.max(0, untilMs - Date.now());
-  return `waiting ${duration(Math.ceil(leftMs / 1000) * 1000)} until ${clockTime(new Date(untilMs))}: ${why}`;
+  return `waiting ${duration(Math.ceil(leftMs / 1000) * 1000)} until ${dayTime(new Date(untilMs))}: ${why}`;
 };
 
 /** `0:47`, `1:02:03` */
@@ -215,15 +216,18 @@ const stepsOf = (
   }
 };
 
+const outcomeStyle = ({ view }: Outcome) => (view === null ? 'yellow' : colourOf(view.status));
+
 const outcomeColumns: readonly Column<Outcome>[] = [
   { title: 'change', value: ({ change }) => change },
-  { title: 'status', value: ({ view }) => view?.status ?? 'not started' },
+  { title: 'status', value: ({ view }) => view?.status ?? 'not started', style: outcomeStyle },
   { title: 'iterations', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.finishedIterations)) },
   { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)) },
   { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)) },
-  { title: 'cost', numeric: true, value: ({ view }) => costOf((view && totalUsage(view)) ?? unknownUsage) },
+  { title: 'cost', numeric: true, value: ({ view }) => costText(view && totalUsage(view)) || '-' },
   { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '' },
 ];
 
 /** Renders the final table, one line per change. */
-export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => titledTable(outcomeColumns, outcomes);
+export const renderOutcomes = (outcomes: readonly Outcome[], { style, symbols }: Canvas): string[] =>
+  renderTable(outcomeColumns, outcomes, { style, symbols, columns: Infinity });

@@ -1,5 +1,5 @@
-import { widthOf } from '../text/format.ts';
-import type { Canvas } from './fit-table.ts';
+import type { Canvas } from './canvas.ts';
+import { wrap } from './wrap.ts';
 
 const labelWidth = 12;
 
@@ -8,19 +8,4 @@ export const fact = (label: string, text: string, { style, columns }: Canvas): s
   const head = style('dim', label.padEnd(labelWidth - 1));
   const [first = '', ...rest] = wrap(text, columns - labelWidth - 2);
   return [`  ${head} ${first}`, ...rest.map((line) => `  ${' '.repeat(labelWidth)}${line}`)];
-};
-
-/** Breaks a line at blanks. A word that is too long stays whole. */
-export const wrap = (text: string, width: number): string[] => {
-  if (widthOf(text) <= width) return [text];
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && widthOf(longer) > width) {
-      lines.push(line);
-      line = word;
-    } else line = longer;
-  }
-  return [...lines, line];
 };

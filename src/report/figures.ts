@@ -2,29 +2,24 @@ import { type Usage } from '../ralph/agent-events.ts';
 import { grouped } from '../ralph/usage.ts';
 import { pluralise } from '../text/format.ts';
 
-/** `2,000 tokens in (200 cached), 100 out (20 reasoning), $0.0022`; empty if the agent reported nothing. */
+/** `2,000 tokens in (200 cached), 100 out (20 reasoning), <$0.01`; empty if the agent reported nothing. */
 export const usageText = (usage: Usage | null | undefined): string => {
   if (!usage) return '';
   const { inputTokens, outputTokens, cacheReadTokens, reasoningTokens, costUsd } = usage;
   return [
     ...(inputTokens === null ? [] : [`${grouped(inputTokens)} tokens in${part(cacheReadTokens, 'cached')}`]),
     ...(outputTokens === null ? [] : [`${grouped(outputTokens)} out${part(reasoningTokens, 'reasoning')}`]),
-    ...(costUsd === null ? [] : [costOf(usage)]),
+    ...(costUsd === null ? [] : [costText(usage)]),
   ].join(', ');
 };
 
 const part = (number: number | null, name: string) => (number ? ` (${grouped(number)} ${name})` : '');
 
-export const costOf = ({ costUsd }: Usage): string =>
-  costUsd === null ? '-' : `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
-
-/** `$0.006`, `$0.04`, `$12.40`; empty if it is unknown. */
-export const shortCost = (usage: Usage | null): string => {
+/** `<$0.01`, `$0.04`, `$12.40`; empty if it is unknown. */
+export const costText = (usage: Usage | null | undefined): string => {
   const cost = usage?.costUsd ?? null;
   if (cost === null) return '';
-  if (cost > 0 && cost < 0.0005) return '<$0.001';
-  // 0.0055 is a little less than that, and `toFixed` would round it down.
-  return cost > 0 && cost < 0.01 ? `$${(Math.round(cost * 1000) / 1000).toFixed(3)}` : `$${cost.toFixed(2)}`;
+  return cost > 0 && cost < 0.01 ? '<$0.01' : `$${cost.toFixed(2)}`;
 };
 
 /** `950 tokens`, `37.8k tokens`, `2.1m tokens`; empty if they are unknown. */

@@ -1,8 +1,7 @@
 import type { RunEvent } from '../ralph/events.ts';
 import type { CommandOrigin, Limits, RunPlan, Workspace } from '../ralph/plan.ts';
-import { pluralise, someOf, widthOf } from '../text/format.ts';
+import { localDay, pluralise, someOf, widthOf } from '../text/format.ts';
 import { visible } from '../text/escape-hidden.ts';
-import { localDay } from '../trust/render.ts';
 import { limitsText, stopsText } from './limits.ts';
 import { oneLine, truncate } from './shorten.ts';
 import type { Style, Terminal } from './terminal.ts';
@@ -166,7 +165,7 @@ const originText = (origins: Origins, key: CommandOrigin['key'], command: string
   if (origin === undefined || origin.setBy === 'caller') return '';
   const source = visible(origin.source.replace(` ${key}`, ''));
   if (origin.trusted === null) return ` (${source})`;
-  return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${localDay(origin.trusted)}`})`;
+  return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${localDay(new Date(origin.trusted))}`})`;
 };
 
 /** ` (not for Codex)`: a limit does not apply to an agent that does not report the value. */

@@ -1,11 +1,11 @@
-import { refusalOf } from '../ralph/gate-result.ts';
-import { failed, type IterationRecord, type TaskCount } from '../ralph/record.ts';
+import type { IterationRecord, TaskCount } from '../ralph/record.ts';
 import { usageOf } from '../ralph/usage.ts';
 import { duration, lineChanges, pluralise, widthOf } from '../text/format.ts';
-import { shortCost, shortTokens } from './figures.ts';
+import { costText, shortTokens } from './figures.ts';
 import { oneLine } from './shorten.ts';
 import type { Symbols } from './symbols.ts';
 import type { Style, Terminal } from './terminal.ts';
+import { outcomeOf, reasonText } from './trouble.ts';
 
 const widestRule = 80;
 
@@ -33,21 +33,20 @@ export const resultText = (record: IterationRecord, tasksBefore: TaskCount | nul
     tasksText(record, tasksBefore),
     workText(record),
     record.commit?.slice(0, 7) ?? '',
-    shortCost(usage) || shortTokens(usage),
+    costText(usage) || shortTokens(usage),
     record.denied ? `denied: ${oneLine(record.denied.tools.join(', '))}` : '',
   ];
   return { ...verdictOf(record), facts: facts.filter(Boolean).join(symbols.separator) };
 };
 
 const verdictOf = (record: IterationRecord): Omit<ResultText, 'facts'> => {
-  const { blocked, rejected, error, gate } = record;
-  if (record.completionFound) return { style: 'green', verdict: 'Promise accepted' };
-  if (blocked !== null) return { style: 'red', verdict: `Gave up: ${oneLine(blocked)}` };
-  if (rejected !== null) return { style: 'red', verdict: `Promise not accepted: ${oneLine(rejected)}` };
-  if (record.end === 'interrupted') return { style: 'yellow', verdict: 'Interrupted' };
-  if (failed(record)) return { style: 'red', verdict: `Failed: ${oneLine(error?.message ?? '')}` };
-  if (gate?.passed === false) return { style: 'red', verdict: `Checks failed: ${oneLine(refusalOf(gate))}` };
-  return { style: null, verdict: '' };
+  const { result } = outcomeOf(record);
+  if (result === 'done') return { style: 'green', verdict: 'Promise accepted' };
+  if (result === 'interrupted') return { style: 'yellow', verdict: 'Interrupted' };
+  const reason = reasonText(record);
+  return reason === null
+    ? { style: null, verdict: '' }
+    : { style: 'red', verdict: `${reason[0]!.toUpperCase()}${reason.slice(1)}` };
 };
 
 const longestTitle = 40;

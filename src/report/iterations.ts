@@ -1,11 +1,11 @@
-import { unknownUsage } from '../ralph/agent-events.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { bar } from '../text/bar.ts';
 import { duration, lineChanges, someOf } from '../text/format.ts';
-import { costOf } from './figures.ts';
-import { type Canvas, type FitColumn, fitTable } from './fit-table.ts';
+import { costText } from './figures.ts';
+import type { Canvas } from './canvas.ts';
+import { type Column, renderTable } from './table.ts';
 import { oneLine } from './shorten.ts';
-import { type Result, resultOf } from './trouble.ts';
+import { outcomeOf, type Result } from './trouble.ts';
 
 const styles: Record<Result, 'green' | 'red' | 'yellow' | null> = {
   done: 'green',
@@ -22,14 +22,18 @@ const barWidth = 6;
 
 /** One row per iteration, with bars for time and cost. */
 export const renderIterations = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
-  fitTable(columnsFor(records), records, canvas);
+  renderTable(columnsFor(records), records, canvas);
 
-const columnsFor = (records: readonly IterationRecord[]): FitColumn<IterationRecord>[] => {
+const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord>[] => {
   const longest = Math.max(0, ...records.map(({ durationMs }) => durationMs));
   const highestCost = Math.max(0, ...records.map(({ usage }) => usage?.costUsd ?? 0));
   return [
     { title: '#', numeric: true, value: ({ iteration }) => String(iteration) },
-    { title: 'result', value: resultOf, style: (record) => styles[resultOf(record)] },
+    {
+      title: 'result',
+      value: (record) => outcomeOf(record).result,
+      style: (record) => styles[outcomeOf(record).result],
+    },
     {
       title: 'exit',
       numeric: true,
@@ -50,7 +54,7 @@ const columnsFor = (records: readonly IterationRecord[]): FitColumn<IterationRec
       value: ({ git }) => (git === null || git.filesChanged === 0 ? '-' : lineChanges(git)),
       drop: 9,
     },
-    { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage), drop: 2 },
+    { title: 'cost', numeric: true, value: ({ usage }) => costText(usage) || '-', drop: 2 },
     {
       title: '',
       value: ({ usage }) => bar(usage?.costUsd ?? null, highestCost, barWidth),

@@ -1,6 +1,6 @@
 import type { Limits, RunPlan } from '../ralph/plan.ts';
 import { grouped } from '../ralph/usage.ts';
-import { clockTime, pluralise, duration, localTime } from '../text/format.ts';
+import { atTime, dayTime, duration, pluralise } from '../text/format.ts';
 
 type LimitedPlan = Pick<RunPlan, 'maxIterations' | 'limits' | 'failFast'>;
 
@@ -14,7 +14,7 @@ export const limitsText = ({ maxIterations, limits, failFast }: LimitedPlan, exc
   return [
     maxIterations === Infinity ? 'unlimited iterations' : pluralise(maxIterations, 'iteration'),
     ...of('maxDurationMs', (limit) => `${duration(limit)} running time`),
-    ...of('untilMs', (limit) => `until ${localTime(new Date(limit).toISOString())}`),
+    ...of('untilMs', (limit) => `until ${dayTime(new Date(limit))}`),
     ...of('maxCostUsd', (limit) => `$${limit}${except('cost')}`),
     ...of('maxTokens', (limit) => `${grouped(limit)} tokens${except('tokens')}`),
     ...of('iterationTimeoutMs', (limit) => `${duration(limit)} per iteration`),
@@ -40,7 +40,7 @@ export const stopsText = (
   const inARow = (limit: number, noun: string) => `after ${pluralise(limit, noun)} in a row`;
   return [
     maxIterations === Infinity ? 'no iteration limit' : `after ${pluralise(maxIterations, 'iteration')}`,
-    ...of('untilMs', (limit) => `at ${clockTime(new Date(limit))}`),
+    ...of('untilMs', (limit) => atTime(new Date(limit))),
     ...of('maxDurationMs', (limit) => `after ${duration(limit)} of running time`),
     ...of('maxCostUsd', (limit) => `at $${limit}${except('cost')}`),
     ...of('maxTokens', (limit) => `at ${grouped(limit)} tokens${except('tokens')}`),

@@ -1,7 +1,7 @@
 import { listChanges } from '../changes/sources.ts';
 import { currentTasks, lastSaved, tasksOf as tasksOfChange } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';
-import { type Usage, unknownUsage } from '../ralph/agent-events.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
@@ -15,10 +15,11 @@ import { queueText } from '../store/run-lock.ts';
 import { loopOwner, queuedBy, stateStamp } from '../store/state.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
-import { clockTime, relativeDay, duration } from '../text/format.ts';
+import { dayTime, duration, timeAgo } from '../text/format.ts';
 import { activityText } from './activity.ts';
-import { costOf } from './figures.ts';
-import { type Canvas, type FitColumn, fitTable } from './fit-table.ts';
+import { costText } from './figures.ts';
+import type { Canvas } from './canvas.ts';
+import { type Column, renderTable } from './table.ts';
 import { colourOf } from './status.ts';
 import { steeringText } from './steering.ts';
 import { symbolsFor } from './symbols.ts';
@@ -157,7 +158,7 @@ const activityOf = (
   if (view.status !== 'running') return endOf(view, leftovers);
   const steering = steeringText(view);
   if (view.pausedAt && steering) return steering;
-  if (view.waiting) return `waiting until ${clockTime(new Date(view.waiting.untilMs))}: ${view.waiting.why}`;
+  if (view.waiting) return `waiting until ${dayTime(new Date(view.waiting.untilMs))}: ${view.waiting.why}`;
   const activity =
     lastActivity(project, view, (event) =>
       activityText(event, { symbols: symbolsFor(env), root: view.workspace?.root ?? null }),
@@ -174,9 +175,9 @@ const endOf = ({ detail, error }: RunView, leftovers: number): string => {
 
 /** Renders a line for each run, below the titles of the columns. No line is wider than the terminal. */
 export const renderRows = (rows: readonly RunRow[], now: Date, canvas: Canvas): string[] =>
-  fitTable(columnsAt(now), rows, canvas).map(canvas.symbols.replace);
+  renderTable(columnsAt(now), rows, canvas).map(canvas.symbols.replace);
 
-const columnsAt = (now: Date): FitColumn<RunRow>[] => [
+const columnsAt = (now: Date): Column<RunRow>[] => [
   {
     title: 'state',
     value: ({ status }) => status,
@@ -197,7 +198,7 @@ const columnsAt = (now: Date): FitColumn<RunRow>[] => [
     value: ({ status, elapsedMs }) => (status === 'queued' ? '' : wholeSeconds(elapsedMs)),
     drop: 2,
   },
-  { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage), drop: 4 },
+  { title: 'cost', numeric: true, value: ({ usage }) => costText(usage) || '-', drop: 4 },
   { title: 'ended', value: ({ status, endedAt }) => endText(status, endedAt, now), drop: 6 },
   { title: 'activity', value: ({ activity }) => activity ?? '', min: 10, drop: 5 },
 ];
@@ -206,8 +207,5 @@ const wholeSeconds = (ms: number): string => (ms < 1000 ? '0s' : duration(Math.f
 
 const endText = (status: RunRow['status'], endedAt: string | null, now: Date): string => {
   if (status === 'running' || status === 'queued') return '';
-  if (endedAt === null) return '-';
-  const at = new Date(endedAt);
-  const day = relativeDay(at, now);
-  return day === 'today' ? clockTime(at) : `${day} ${clockTime(at)}`;
+  return endedAt === null ? '-' : timeAgo(endedAt, now);
 };

@@ -6,7 +6,7 @@ import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
 import { loopOwner, queuedBy, readRun } from '../store/state.ts';
 import { canvasOf } from './canvas.ts';
-import type { Canvas } from './fit-table.ts';
+import type { Canvas } from './canvas.ts';
 import { oneLine } from './shorten.ts';
 import { shownIterations } from './shown-iterations.ts';
 import { type RunFacts, renderRun } from './status.ts';

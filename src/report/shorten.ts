@@ -11,8 +11,8 @@ export const oneLine = (text: string, maxLength = 500): string => {
 
 /** Shortens a text to `columns`; `end` is appended when something was cut off. */
 export const truncate = (text: string, columns: number, end = ''): string => {
-  const { index, ellipsed, truncated } = truncatedWidth(text, { limit: columns, ellipsis: end });
-  if (!truncated) return text;
+  if (widthOf(text) <= columns) return text;
+  const { index, ellipsed } = truncatedWidth(text, { limit: columns, ellipsis: end });
   if (!ellipsed && end !== '') return '';
   const fits = (length: number) => widthOf(text.slice(0, length) + end) <= columns;
   // The index is too high if symbols such as arrows come first.

@@ -4,7 +4,7 @@ import { joinFitting, truncate } from './shorten.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the line counts: the time since something began, or until it ends. In milliseconds since 1970. */
-type Clock = { readonly sinceMs: number } | { readonly untilMs: number };
+export type Clock = { readonly sinceMs: number } | { readonly untilMs: number };
 
 /**
  * A last line that counts seconds. `figures` returns what it shows behind them, the most important first. Shows nothing

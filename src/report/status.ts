@@ -1,13 +1,15 @@
 import type { IterationRecord } from '../ralph/record.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { clockTime, localTime, pluralise, someOf, widthOf } from '../text/format.ts';
-import { fact, wrap } from './facts.ts';
-import type { Canvas } from './fit-table.ts';
+import { dayTime, pluralise, someOf, widthOf } from '../text/format.ts';
+import type { Canvas } from './canvas.ts';
+import { fact } from './facts.ts';
 import { renderIterations } from './iterations.ts';
 import type { ChangeOverview } from './overview.ts';
 import { oneLine } from './shorten.ts';
 import { steeringText } from './steering.ts';
+import type { Style } from './terminal.ts';
 import { nextCommands, summarise, type SummaryFacts } from './summary.ts';
+import { wrap } from './wrap.ts';
 
 export interface RunFacts extends SummaryFacts {
   /** The process of the run is there. */
@@ -50,7 +52,7 @@ const leftoversText = (pids: readonly number[]): string => {
 const indented = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
   renderIterations(records, { ...canvas, columns: canvas.columns - 2 }).map((line) => `  ${line}`);
 
-const marks: Record<RunView['status'], readonly [string, 'green' | 'red' | 'yellow' | 'cyan']> = {
+const marks: Record<RunView['status'], readonly [string, Style]> = {
   running: ['●', 'cyan'],
   complete: ['✔', 'green'],
   limit: ['■', 'yellow'],
@@ -72,7 +74,9 @@ const words: Record<RunView['status'], string> = {
 const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style'>): string =>
   style(marks[status][1], marks[status][0]);
 
-export const colourOf = (status: RunView['status']) => marks[status][1];
+/** The colour of a status; null for one that only the overview has. */
+export const colourOf = (status: string | undefined): Style | null =>
+  Object.entries(marks).find(([name]) => name === status)?.[1][1] ?? null;
 
 /** `✔ 002-01_add-ralph-loop  Complete: done in iteration 2.` In two lines where that is too long. */
 const title = (view: RunView, canvas: Canvas): string[] => {
@@ -93,7 +97,7 @@ const detailOf = (view: RunView): string =>
 const runningText = (view: RunView): string => {
   const { iteration, maxIterations, pid, waiting } = view;
   const of = maxIterations === null ? '' : ` of ${maxIterations}`;
-  const wait = waiting === null ? '' : `, waiting until ${clockTime(new Date(waiting.untilMs))}: ${waiting.why}`;
+  const wait = waiting === null ? '' : `, waiting until ${dayTime(new Date(waiting.untilMs))}: ${waiting.why}`;
   const steering = steeringText(view);
   return `iteration ${iteration}${of}, PID ${pid}${wait}${steering === null ? '' : `, ${steering}`}`;
 };
@@ -117,10 +121,11 @@ const sentence = (text: string): string => {
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
   if (lastRun === null) return 'never';
   if (lastRun.startedAt === null) return lastRun.status;
-  return `${statusText(lastRun)}, iteration ${lastRun.iteration}, ${localTime(lastRun.endedAt ?? lastRun.startedAt)}`;
+  return `${statusText(lastRun)}, iteration ${lastRun.iteration}, ${dayTime(new Date(lastRun.endedAt ?? lastRun.startedAt))}`;
 };
 
-const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
+/** `complete`, `landed`, `interrupted, not landed`. */
+export const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
   if (landed === null || status === 'running') return status;
   if (landed) return status === 'complete' ? 'landed' : `${status}, landed`;
   return `${status}, not landed`;

@@ -1,6 +1,6 @@
 import type { ControlCommand } from '../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
-import { localTime } from '../text/format.ts';
+import { dayTime } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
 /** Describes a request of another process to those who watch the run. Returns null if an event says more. */
@@ -27,7 +27,7 @@ export const pausedText = ({ change }: RunView): string =>
 export const steeringText = (view: RunView): string | null => {
   const { change, iteration, requested, pausedAt } = view;
   const resume = commandLine('spool', 'resume', change);
-  if (pausedAt) return `paused since ${localTime(pausedAt)}; resume with: ${resume}`;
+  if (pausedAt) return `paused since ${dayTime(new Date(pausedAt))}; resume with: ${resume}`;
   if (!requested || (requested === 'pause' && isLastIteration(view))) return null;
   const when = isWorking(view) ? ` after iteration ${iteration}` : '';
   return requested === 'pause' ? `pausing${when} (cancel with: ${resume})` : `stopping${when}`;

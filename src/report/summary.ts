@@ -3,9 +3,9 @@ import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import type { RunView } from '../ralph/view.ts';
-import { clockTime, relativeDay, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
+import { dayTime, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
 import { fact } from './facts.ts';
-import type { Canvas } from './fit-table.ts';
+import type { Canvas } from './canvas.ts';
 import { oneLine } from './shorten.ts';
 import { usageText } from './figures.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -59,14 +59,8 @@ const runText = (view: RunView, now: Date): string => {
 /** `22:14 → 07:03 (8h 49m)`. The running time, which leaves out the time between an interruption and a resume. */
 const spanText = ({ startedAt, endedAt, elapsedMs }: RunView, now: Date): string => {
   const start = dayTime(new Date(startedAt), now);
-  const end = endedAt === null ? '' : ` → ${dayTime(new Date(endedAt), new Date(startedAt), now)}`;
+  const end = endedAt === null ? '' : ` → ${dayTime(new Date(endedAt), now, new Date(startedAt))}`;
   return `${start}${end} (${duration(elapsedMs)})`;
-};
-
-/** `22:14`, with the day unless it is that of `base`. */
-const dayTime = (at: Date, base: Date, now = base): string => {
-  const isSameDay = at.toDateString() === base.toDateString();
-  return isSameDay ? clockTime(at) : `${relativeDay(at, now)} ${clockTime(at)}`;
 };
 
 const changedText = (view: RunView): string => {

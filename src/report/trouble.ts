@@ -2,30 +2,37 @@ import { refusalOf } from '../ralph/gate-result.ts';
 import { failed, type IterationRecord } from '../ralph/record.ts';
 import { oneLine } from './shorten.ts';
 
-/** The outcome of an iteration in a word. */
-export const resultOf = (record: IterationRecord): Result => {
-  if (record.completionFound) return 'done';
-  if (record.blocked !== null) return 'gave up';
-  if (record.rejected !== null) return 'rejected';
-  if (record.end === 'interrupted') return 'interrupted';
-  if (failed(record)) return 'failed';
-  if (record.gate?.passed === false) return 'checks failed';
-  return record.git?.filesChanged === 0 ? 'no changes' : 'worked';
-};
-
 export type Result =
   'done' | 'gave up' | 'rejected' | 'interrupted' | 'failed' | 'checks failed' | 'no changes' | 'worked';
 
+/** The outcome of an iteration in a word, and why it is not a good one. */
+export const outcomeOf = (record: IterationRecord): { readonly result: Result; readonly reason: string | null } => {
+  const { blocked, rejected, error, gate, git } = record;
+  if (record.completionFound) return { result: 'done', reason: null };
+  if (blocked !== null) return { result: 'gave up', reason: blocked };
+  if (rejected !== null) return { result: 'rejected', reason: rejected };
+  if (record.end === 'interrupted') return { result: 'interrupted', reason: null };
+  if (failed(record)) return { result: 'failed', reason: error?.message ?? '' };
+  if (gate?.passed === false) return { result: 'checks failed', reason: refusalOf(gate) };
+  return { result: git?.filesChanged === 0 ? 'no changes' : 'worked', reason: null };
+};
+
+/** `failed: the agent exited with code 3`; null if there is no reason. */
+export const reasonText = (record: IterationRecord, maxLength?: number): string | null => {
+  const { result, reason } = outcomeOf(record);
+  if (reason === null) return null;
+  return `${result === 'rejected' ? 'promise not accepted' : result}: ${oneLine(reason, maxLength)}`;
+};
+
 /** Why an iteration did not go well, in one line; null if it did, or if the user interrupted it. */
 const troubleOf = (record: IterationRecord): string | null => {
-  if (record.completionFound) return null;
-  if (record.blocked !== null) return `gave up: ${oneLine(record.blocked, maxReason)}`;
-  if (record.rejected !== null) return `promise not accepted: ${oneLine(record.rejected, maxReason)}`;
-  if (record.end === 'interrupted') return null;
-  if (failed(record)) return `failed: ${oneLine(record.error?.message ?? '', maxReason)}`;
-  if (record.gate?.passed === false) return `checks failed: ${oneLine(refusalOf(record.gate), maxReason)}`;
-  if (record.denied !== null) return `denied: ${oneLine(record.denied.tools.join(', '), maxReason)}`;
-  return record.commitProblem === null ? null : `not committed: ${oneLine(record.commitProblem, maxReason)}`;
+  const { denied, commitProblem } = record;
+  const { result } = outcomeOf(record);
+  if (result === 'done' || result === 'interrupted') return null;
+  const text = reasonText(record, maxReason);
+  if (text !== null) return text;
+  if (denied !== null) return `denied: ${oneLine(denied.tools.join(', '), maxReason)}`;
+  return commitProblem === null ? null : `not committed: ${oneLine(commitProblem, maxReason)}`;
 };
 
 const maxReason = 300;

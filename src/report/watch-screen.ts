@@ -1,8 +1,8 @@
 import { addUsage } from '../ralph/usage.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { pluralise } from '../text/format.ts';
-import { costOf } from './figures.ts';
-import type { Canvas } from './fit-table.ts';
+import { costText } from './figures.ts';
+import type { Canvas } from './canvas.ts';
 import { renderRows, type RunRow } from './run-rows.ts';
 import { truncate } from './shorten.ts';
 
@@ -39,7 +39,7 @@ const headline = (rows: readonly RunRow[]): string => {
   const count = (wanted: RunRow['status']) => rows.filter(({ status }) => status === wanted).length;
   const queued = count('queued');
   const usage = rows.reduce<Usage | null>((sum, row) => addUsage(sum, row.usage), null);
-  const cost = usage?.costUsd ? ` · ${costOf(usage)}` : '';
+  const cost = usage?.costUsd ? ` · ${costText(usage)}` : '';
   return `${pluralise(rows.length, 'run')} · ${count('running')} running${queued === 0 ? '' : ` · ${queued} queued`}${cost}`;
 };
 

@@ -6,7 +6,7 @@ import { type Project } from './project.ts';
 import { acquireLock, beatMs } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
 import { loopOwner } from './state.ts';
-import { clockTime, localTime, relativeDay } from '../text/format.ts';
+import { dayTime } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
 import { ralphFolder, lockFile, treeLockFile } from './paths.ts';
 
@@ -77,15 +77,12 @@ const lockedBy = (project: Project, changeId: string, owner: LockOwner) =>
 export const ownerText = (owner: LockOwner, file: string): string => {
   const { host, since } = owner;
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
-  return `${processText(owner)}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;
+  return `${processText(owner)}${since === '' ? '' : `, since ${dayTime(new Date(since))}`}${hint}`;
 };
 
 /** `in the queue of PID 4711, since 22:14` */
-export const queueText = (owner: LockOwner, now: Date): string => {
-  const since = new Date(owner.since);
-  const day = relativeDay(since, now);
-  return `in the queue of ${processText(owner)}, since ${day === 'today' ? '' : `${day} `}${clockTime(since)}`;
-};
+export const queueText = (owner: LockOwner, now: Date): string =>
+  `in the queue of ${processText(owner)}, since ${dayTime(new Date(owner.since), now)}`;
 
 /** `PID 4711 on build-1` */
 export const processText = ({ pid, host }: LockOwner): string =>

@@ -1,9 +1,9 @@
 import truncatedWidth from 'fast-string-truncated-width';
 import { withoutControls } from './controls.ts';
 
-/** `850ms`, `4.2s`, `40s`, `3m 5s`, `30m`, `2h 10m`. */
+/** `50ms`, `0.8s`, `4.2s`, `40s`, `3m 5s`, `30m`, `2h 10m`. */
 export const duration = (ms: number): string => {
-  if (ms < 999.5) return `${Math.round(ms)}ms`;
+  if (ms < 99.5) return `${Math.round(ms)}ms`;
   if (ms < 9950) return `${Number((ms / 1000).toFixed(1))}s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds}s`;
@@ -14,23 +14,30 @@ export const duration = (ms: number): string => {
 const withRest = (whole: number, unit: string, rest: number, restUnit: string): string =>
   rest === 0 ? `${whole}${unit}` : `${whole}${unit} ${rest}${restUnit}`;
 
-/** `2026-11-16 07:00`, in local time. */
-export const localTime = (iso: string): string => {
-  const at = new Date(iso);
-  return `${at.getFullYear()}-${pad2(at.getMonth() + 1)}-${pad2(at.getDate())} ${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
-};
-
 /** `07:00`, in local time. */
 export const clockTime = (at: Date): string => `${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
 
 /** `07:00:09`, in local time. */
 export const secondsTime = (at: Date): string => `${clockTime(at)}:${pad2(at.getSeconds())}`;
 
-/** `today`, `yesterday`, or the date. */
+/** `2026-11-16`, in local time. */
+export const localDay = (at: Date): string => `${at.getFullYear()}-${pad2(at.getMonth() + 1)}-${pad2(at.getDate())}`;
+
+/** `today`, `yesterday`, `tomorrow`, or the date. */
 export const relativeDay = (at: Date, now: Date): string => {
-  const daysAgo = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).toDateString();
-  if (at.toDateString() === daysAgo(0)) return 'today';
-  return at.toDateString() === daysAgo(1) ? 'yesterday' : localTime(at.toISOString()).split(' ')[0]!;
+  const dayFromNow = (days: number) => localDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() + days));
+  const day = localDay(at);
+  return { [dayFromNow(-1)]: 'yesterday', [dayFromNow(0)]: 'today', [dayFromNow(1)]: 'tomorrow' }[day] ?? day;
+};
+
+/** `07:00`, `yesterday 22:10`, `2026-11-16 22:10`. The day is left out if it is that of `base`. */
+export const dayTime = (at: Date, now = new Date(), base = now): string =>
+  localDay(at) === localDay(base) ? clockTime(at) : `${relativeDay(at, now)} ${clockTime(at)}`;
+
+/** `at 07:00`, `tomorrow at 07:00`. */
+export const atTime = (at: Date, now = new Date()): string => {
+  const day = relativeDay(at, now);
+  return `${day === 'today' ? '' : `${day} `}at ${clockTime(at)}`;
 };
 
 /** `just now`, `5m ago`, `2h ago`, `3d ago`. */
@@ -72,37 +79,5 @@ export const fitting = (text: string, columns: number): string =>
 
 /** True for most texts; the patterns for wide characters are slow to compile. */
 const isPlain = /^[\u0020-\u007e]*$/;
-
-/** Aligns the cells of each column; those in `numeric` to the right. */
-export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {
-  const widths = rows.reduce<number[]>(
-    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, widthOf(cell))),
-    [],
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const blanks = ' '.repeat(widths[column]! - widthOf(cell));
-        return numeric.includes(column) ? blanks + cell : cell + blanks;
-      })
-      .join('  ')
-      .trimEnd(),
-  );
-};
-
-/** A column of a table. */
-export interface Column<Row> {
-  readonly title: string;
-  /** Aligned to the right. */
-  readonly numeric?: true;
-  readonly value: (row: Row) => string;
-}
-
-/** Renders a line for each row, below the titles of the columns. */
-export const titledTable = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] =>
-  table(
-    [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ value }) => value(row)))],
-    columns.flatMap(({ numeric }, index) => (numeric ? [index] : [])),
-  );
 
 const pad2 = (number: number) => String(number).padStart(2, '0');

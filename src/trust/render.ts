@@ -1,7 +1,7 @@
 import type { CheckedSetting } from './check.ts';
 import type { Setting } from './settings.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { localTime } from '../text/format.ts';
+import { localDay } from '../text/format.ts';
 import { visible } from '../text/escape-hidden.ts';
 
 /** Shows every command in full, one per line, after its source. A changed setting is shown as a diff. */
@@ -52,7 +52,11 @@ const howToSee = (path: string): string => {
 export const renderTrust = (settings: readonly CheckedSetting[]): string[] =>
   settings.flatMap(({ source, commands, since, before, unclear }) => {
     const state =
-      since === null ? (before === null ? 'not trusted' : 'changed, not trusted') : `trusted ${localDay(since)}`;
+      since === null
+        ? before === null
+          ? 'not trusted'
+          : 'changed, not trusted'
+        : `trusted ${localDay(new Date(since))}`;
     const lines = [...commands.map(visible), ...unseen(unclear)];
     return [`${visible(source)}  (${state})`, ...lines.map((line) => `  ${line}`)];
   });
@@ -63,6 +67,3 @@ export const toJson = ({ source, commands, hash, since }: Setting & Pick<Checked
   hash,
   trusted: since,
 });
-
-/** `2026-11-16`, in local time. */
-export const localDay = (iso: string): string => localTime(iso).split(' ')[0]!;

@@ -17,7 +17,11 @@ import { createSearch } from '../../src/ralph/promise/search.ts';
 import { isTrailer } from '../../src/ralph/promise/trailer.ts';
 import { createRedactor } from '../../src/secrets/redact.ts';
 import { oneLine, truncate } from '../../src/report/shorten.ts';
-import { table } from '../../src/text/format.ts';
+import { symbolsFor } from '../../src/report/symbols.ts';
+import { renderTable } from '../../src/report/table.ts';
+import { wrap } from '../../src/report/wrap.ts';
+
+const canvas = { style: (_: string, text: string) => text, columns: 80, symbols: symbolsFor({}) };
 
 /** Repeated texts: what files and agent output consist of, and what makes a search restart at every position. */
 const pumps = [
@@ -112,7 +116,13 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   makefile: (text) => [rulesOf(text, 'a'), includesIn(text)],
   'parts of files': (text) => ['[a', 'shell settings', 'a:', 'scripts.a'].map((part) => partOf(text, part)),
   imports: (text) => [importsOf(files(text), 'a.js'), importsOf(files(text), 'a.py')],
-  'terminal output': (text) => [withoutControls(text), oneLine(text), truncate(text, 80), table([[text]])],
+  'terminal output': (text) => [
+    withoutControls(text),
+    oneLine(text),
+    truncate(text, 80),
+    wrap(text, 80),
+    renderTable([{ value: () => text, min: 4 }], [text], canvas),
+  ],
   'JSON for a terminal': (text) => safeJson(text),
 };
 

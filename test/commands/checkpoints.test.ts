@@ -91,7 +91,7 @@ test('spool diff shows the latest iteration of a run that is running, and the wh
 test('edits that the user makes between two iterations belong to neither', async () => {
   const project = createProject({ agent: ['echo 1 > agent.txt; exit 1', 'echo 2 > agent.txt', promise] });
   const loop = project.start([...run, '--retry-delay', '1s']);
-  await loop.printed('Waiting');
+  await loop.printed('Resuming');
   project.write('person.txt', 'mine\n');
 
   expect(await loop.result).toMatchObject({ code: 0 });

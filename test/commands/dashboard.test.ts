@@ -111,7 +111,10 @@ const promised = `; echo '{"type":"text","part":{"text":"<promise>COMPLETE</prom
 test('the board counts time, shows what each run does, the queue and the totals, and Ctrl-C leaves nothing of it', async () => {
   const agentOfMany = [spending('until [ -e "$HOME/go" ]; do sleep 0.01; done')];
   const project = createProject({ files: manyFiles, agent: agentOfMany });
-  const terminal = openTerminal(project, ['ralph', '--module', '020', '--parallel', '3'], { columns: 80 });
+  const terminal = openTerminal(project, ['ralph', '--module', '020', '--parallel', '3'], {
+    columns: 80,
+    env: { NO_COLOR: undefined },
+  });
   const text = () => terminal.lines().map((line) => line.text);
   const runLine = /^● 020-0[123]_part {2}#1\/50 {2}1\/2 {2}\d+:\d\d {2}\$0\.02 {2}\$ npm test$/;
   await eventually(() => text().filter((line) => runLine.test(line)).length === 3, 'three runs with a tool');
@@ -120,6 +123,7 @@ test('the board counts time, shows what each run does, the queue and the totals,
     expect.stringMatching(/^Running 3 of 6 · 3 queued · \S+(?: \S+)? · \$0\.06 +Ctrl-C stops all$/),
   );
   expect(text()).toContainEqual('· queued: 020-04, 020-05, 020-06');
+  expect(terminal.raw()).toContain('\u001b[36m● 020-01_part');
 
   // It moves without any event.
   const before = text().find((line) => line.startsWith('Running'));

@@ -20,7 +20,7 @@ test('the next agent takes over at a usage limit, and history records which agen
 
   expect(result.code).toBe(0);
   expect(result.stderr).toContain('  Agent    OpenCode · a/b · fallback: Claude Code · opus · own permission rules\n');
-  expect(result.stderr).toContain('OpenCode hit its usage limit: usage limit reached (HTTP 429) (not counted');
+  expect(result.stderr).toContain('\nOpenCode: usage limit reached (HTTP 429). Falling back to Claude Code.\n');
   expect(result.stderr).toContain('Iteration 1/50, Claude Code');
   expect(project.read('claude.args')).toContain('--model=opus');
   expect(project.history()).toMatchObject([

@@ -309,7 +309,7 @@ describe('an agent that changes the goal', () => {
     const loop = project.start([...run, '--retry-delay', '2s']);
     await eventually(() => project.exists('ready'), 'the first iteration');
     project.write('go', '');
-    await loop.printed('Waiting');
+    await loop.printed('Resuming');
     project.write(proposal, '# Another goal\n');
     project.write(tasks, '- [ ] three\n');
 

@@ -534,7 +534,7 @@ describe('after Spool was killed', () => {
 test('edits that the user makes between two iterations are in the next prompt', async () => {
   const project = createProject({ agent: [`touch "$HOME/ready"; exit 1`, promise] });
   const loop = project.start([...run, '--retry-delay', '2s']);
-  await loop.printed('Waiting');
+  await loop.printed('Resuming');
   project.write(proposal, '# Another goal\n');
   project.write(module, '# Another module\n');
 

@@ -102,7 +102,7 @@ test('usage is summed over all iterations and printed', async () => {
   expect(result.code).toBe(0);
   expect(result.stderr).toMatch(/^\S+ Iteration 1: .* · \$0\.25$/m);
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
-    'Spent       3,000 tokens in, 200 out, $0.5000',
+    'Spent       3,000 tokens in, 200 out, $0.50',
   );
   const [listed] = JSON.parse((await project.spool('list', '--json')).stdout) as { lastRun: { usage: object } }[];
   expect(listed!.lastRun.usage).toMatchObject({

@@ -30,7 +30,7 @@ test('the header of a run lists its limits', async () => {
   const { stderr } = await project.spool(...run, ...flags);
 
   expect(stderr).toContain('  Done     when it prints <promise>COMPLETE</promise> and "true" passes\n');
-  expect(stderr).toContain(
+  expect(stderr.replace(' tomorrow at 07:00', ' at 07:00')).toContain(
     '  Stops    after 50 iterations · at 07:00 · after 8h of running time · at $20 · at 2,000,000 tokens\n',
   );
 });

@@ -45,8 +45,8 @@ const status = / OpenCode is working… \d/;
 
 test.each([
   [50, / OpenCode is working… [\d.]+s · 4 tools · 0\/2 tasks$/],
-  [80, / OpenCode is working… [\d.]+s · 4 tools · 0\/2 tasks · \$0\.006 · 5\.3k tokens$/],
-  [120, / OpenCode is working… [\d.]+s · 4 tools · 0\/2 tasks · \$0\.006 · 5\.3k tokens$/],
+  [80, / OpenCode is working… [\d.]+s · 4 tools · 0\/2 tasks · <\$0\.01 · 5\.3k tokens$/],
+  [120, / OpenCode is working… [\d.]+s · 4 tools · 0\/2 tasks · <\$0\.01 · 5\.3k tokens$/],
 ])(
   'at %d columns the start, the agent, the status line and the results of a run can be read',
   async (columns, line) => {
@@ -98,9 +98,9 @@ test.each([
       expect(all).toContain(each);
     expect(terminal.raw()).toContain('\u001b[1mimplement\u001b[22m');
     const results = all.join('\n').replaceAll('\n  ', ' ');
-    expect(results).toMatch(/^● [\d.]+s · 1 task done \(Parser\) · 2 files \+2 -1 · [0-9a-f]{7} · \$0\.006$/m);
+    expect(results).toMatch(/^● [\d.]+s · 1 task done \(Parser\) · 2 files \+2 -1 · [0-9a-f]{7} · <\$0\.01$/m);
     expect(results).toMatch(
-      /^● Promise accepted · [\d.]+m?s · 1 task done \(Printer\) · 1 file \+1 -1 · [0-9a-f]{7} · \$0\.006$/m,
+      /^● Promise accepted · [\d.]+s · 1 task done \(Printer\) · 1 file \+1 -1 · [0-9a-f]{7} · <\$0\.01$/m,
     );
   },
 );
@@ -189,7 +189,7 @@ test('output that is not UTF-8 gets ASCII, and FORCE_COLOR colours a log', async
   const plain = await project.start(run, { env: { LANG: 'C' } }).result;
   expect(plain.stdout).toContain('  edit src/変更.ts\n  > grep TODO\n');
   expect(plain.stderr).toMatch(
-    /^\d\d:\d\d:\d\d Iteration 1: [\d.]+m?s, 1 task done \(Parser\), 2 files \+2 -1, [0-9a-f]{7}, \$0\.006$/m,
+    /^\d\d:\d\d:\d\d Iteration 1: [\d.]+s, 1 task done \(Parser\), 2 files \+2 -1, [0-9a-f]{7}, <\$0\.01$/m,
   );
   expect(plain.stdout + plain.stderr).not.toContain('\u001b');
 
@@ -202,7 +202,7 @@ test('without the stream, the status line says what the agent does', async () =>
   const project = createProject({ files, agent });
   const terminal = openTerminal(project, [...run, '--no-stream'], { columns: 120 });
   await eventually(
-    () => terminal.lines().some((each) => / OpenCode is working… .* · \$0\.006 · → read missing\.txt/.test(each.text)),
+    () => terminal.lines().some((each) => / OpenCode is working… .* · <\$0\.01 · → read missing\.txt/.test(each.text)),
     'the last tool',
   );
   project.write('../home/go', '');

@@ -37,7 +37,7 @@ const facts = [
   `✔ ${change}  Complete: done and verified in iteration 4.`,
   '  Tasks       3/3 done',
   '  Run         4/50 iterations · <when> · opencode',
-  '  Spent       6,000 tokens in, 400 out, $0.1700',
+  '  Spent       6,000 tokens in, 400 out, $0.17',
   '  Changed     4 files +17 -3 · 3 commits <commit>..<commit>',
   '  Checks      2 runs, 1 passed, 1 failed',
   '  Trouble     #2 failed: the agent exited with code 3',
@@ -51,11 +51,11 @@ const next = [
 ];
 
 const iterations = [
-  '  #  result    exit   took          tasks  files  lines      cost          done          commit',
-  '  1  worked       0 <took> 1/3      2  +10 -1  $0.0600  ████▌   Parser        <commit>',
-  '  2  failed       3 <took> 1/3      0  -       $0.0100  ▊                     -',
-  '  3  rejected     0 <took> 2/3      2  +6 -1   $0.0800  ██████  Totals        <commit>',
-  '  4  done         0 <took> 3/3      2  +1 -1   $0.0200  █▌      Command line  <commit>',
+  '  #  result    exit  took          tasks  files  lines    cost          done          commit',
+  '  1  worked       0 <took> 1/3      2  +10 -1  $0.06  ████▌   Parser        <commit>',
+  '  2  failed       3 <took> 1/3      0  -       $0.01  ▊                     -',
+  '  3  rejected     0 <took> 2/3      2  +6 -1   $0.08  ██████  Totals        <commit>',
+  '  4  done         0 <took> 3/3      2  +1 -1   $0.02  █▌      Command line  <commit>',
 ];
 
 test('a run ends with the screen that "spool status" shows, and both stay readable after it is archived', async () => {
@@ -66,7 +66,7 @@ test('a run ends with the screen that "spool status" shows, and both stay readab
   expect(status).toMatchObject({ code: 0, stderr: '' });
   const lines = masked(status.stdout).split('\n');
   // The widths of the columns depend on the times.
-  expect(lines.map((line) => line.replace(/^( {2}#.* took) +tasks/, '$1          tasks'))).toEqual([
+  expect(lines.map((line) => line.replace(/^( {2}#.* exit) +took +tasks/, '$1  took          tasks'))).toEqual([
     ...facts,
     '',
     ...iterations,
@@ -117,11 +117,23 @@ test('at 120, 80 and 50 columns no line of the screen wraps, and the figures sta
   for (const columns of [120, 80, 50]) {
     const lines = await screenOf(project, ['status', change], columns);
     const row = lines.find((line) => /^ +3 {2}rejected/.test(line));
-    expect(row).toMatch(/2\/3 .*\$0\.0800/);
+    expect(row).toMatch(/2\/3 .*\$0\.08/);
     expect(row).toMatch(/[█▏▎▍▌▋▊▉]/);
     const all = await screenOf(project, ['status'], columns);
     expect(all.join('\n')).toMatch(/^complete +002-01\S+ .*3\/3/m);
     for (const line of [...lines, ...all]) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  }
+});
+
+test('a list shows the status of a run in its colour, and leaves out what does not fit', async () => {
+  const project = createProject({ agent: [promise] });
+  await project.spool(...run.slice(0, 3));
+
+  for (const columns of [80, 40]) {
+    const terminal = openTerminal(project, ['list'], { columns, env: { NO_COLOR: undefined } });
+    expect(await terminal.exitCode).toBe(0);
+    expect(terminal.raw()).toContain('\u001b[32mcomplete');
+    for (const { text, rows } of terminal.lines()) expect([text, rows]).toEqual([text, 1]);
   }
 });
 

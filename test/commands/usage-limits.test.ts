@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change, '--retry-delay', '5ms'];
 
@@ -17,10 +18,9 @@ test('a usage limit causes a wait until it resets, and does not count as an iter
   const result = await project.spool(...run, '--max-iterations', '1', '--fail-fast');
 
   expect(result).toMatchObject({ code: 0 });
-  expect(result.stderr).toMatch(
-    /^OpenCode hit its usage limit: usage limit reached, try again in 1s .*\(not counted as an iteration\)\.$/m,
-  );
-  expect(result.stderr).toMatch(/^Waiting [\d.]+m?s: opencode is not available yet\.$/m);
+  expect(result.stderr.match(/^.*usage limit.*$/gim)).toEqual([
+    expect.stringMatching(/^Usage limit reached, try again in 1s \(HTTP 429\)\. Resuming in [\d.]+m?s\.$/),
+  ]);
   expect(project.history()).toMatchObject([
     {
       iteration: 1,
@@ -28,6 +28,32 @@ test('a usage limit causes a wait until it resets, and does not count as an iter
       deferred: [{ error: { kind: 'rate-limit' }, git: { files: ['half.txt'] } }],
     },
   ]);
+});
+
+test('on a terminal a usage limit is announced in one line, and the status line counts down', async () => {
+  const project = createProject({ agent: [limited('Too many requests, try again in 90s'), promise] });
+  const terminal = openTerminal(project, run, { columns: 100 });
+  const text = () => terminal.lines().map((line) => line.text);
+  await eventually(() => text().some((line) => /^ Resuming in 1m \d+s$/.test(line)), 'the countdown');
+
+  expect(text().filter((line) => /429|limit/i.test(line))).toEqual([
+    expect.stringMatching(/^Usage limit reached: Too many requests, .* \(HTTP 429\)\. Resuming at \d\d:\d\d\.$/),
+  ]);
+  terminal.type('\u0003');
+  expect(await terminal.exitCode).toBe(130);
+});
+
+test('a usage limit after which the agent continues is shown as its error', async () => {
+  const limit = says(
+    JSON.stringify({ type: 'error', error: { name: 'APIError', data: { message: 'rate limit', statusCode: 429 } } }),
+  );
+  const text = says(JSON.stringify({ type: 'text', part: { text: 'Going on.' } }));
+  const project = createProject({ agent: [`${limit}; ${text}; ${promise}`] });
+
+  const { stderr, stdout } = await project.spool(...run, '--max-wait', '1ms');
+
+  expect(stdout).toContain('Going on.');
+  expect(stderr).toContain('  ! rate limit (HTTP 429)\n');
 });
 
 test('without a reset time, waits grow up to --max-wait', async () => {
@@ -52,7 +78,7 @@ test('a limit that resets after --max-wait is not waited for', async () => {
 test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues after a restart', async (signal) => {
   const project = createProject({ agent: [limited('usage limit reached, try again in 4s'), promise] });
   const loop = project.start(run);
-  await loop.printed('Waiting');
+  await loop.printed('Resuming in');
   await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
     /waiting until .*: opencode is not available yet/,
@@ -64,7 +90,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues af
   const again = await project.spool(...run);
 
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(/^Waiting \d/m);
+  expect(again.stderr).toMatch(/^Resuming in \d.*: opencode is not available yet\.$/m);
   expect(project.history()).toMatchObject([{ iteration: 1, deferred: [{ error: { kind: 'rate-limit' } }] }]);
   expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(cooldowns.opencode!);
 });

@@ -37,7 +37,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
 
     for (const [args, answer] of [
       [['ralph', '--status', '--change', change], '2/7 iterations'],
-      [['list'], 'interrupted, iteration 2'],
+      [['list'], 'interrupted  2'],
       [['show', change], 'interrupted, iteration 2'],
     ] as const)
       expect(await project.spool(...args)).toMatchObject({

@@ -40,7 +40,7 @@ test.each([
   await eventually(() => project.exists('ready'), 'the agent to work');
   jump(ms);
   project.write('go', '');
-  await loop.printed('Waiting');
+  await loop.printed('Resuming');
   jump(0);
 
   expect(await loop.result).toMatchObject({ code: 0 });
@@ -61,7 +61,7 @@ test('a clock that jumps ahead ends a wait for a usage limit', async () => {
   const project = createProject({ agent: [`echo '${JSON.stringify(limit)}'; exit 1`, promise] });
   const { env, jump } = withClock(project);
   const loop = project.start(['ralph', '--change', change], { env });
-  await loop.printed('Waiting');
+  await loop.printed('Resuming');
   jump(4 * hour);
 
   expect(await loop.result).toMatchObject({ code: 0 });

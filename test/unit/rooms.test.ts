@@ -27,7 +27,7 @@ test.each([
 });
 
 test('a cycle of type imports is an error, and so is a folder that is not a room', () => {
-  expect(problemsIn(withImport('ralph/events.ts', 'ralph/loop.ts', 'type')).join()).toContain('a circle: ');
+  expect(problemsIn(withImport('ralph/events.ts', 'ralph/loop.ts', 'type')).join()).toContain('circular imports: ');
   expect(problemsIn(new Map([...imports, ['misc/thing.ts', []]]))).toEqual([
     'misc/thing.ts is in no room: add the room to scripts/graph.mjs',
   ]);

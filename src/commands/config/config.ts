@@ -15,10 +15,10 @@ import {
 import { withoutTokens } from '../../config/notifications.ts';
 import { prefixFor, resolveOptions } from '../../config/resolve.ts';
 import { parseValue } from '../../config/values.ts';
-import { truncate } from '../../report/shorten.ts';
+import { type Canvas, canvasOf } from '../../report/canvas.ts';
+import { type Column, renderTable } from '../../report/table.ts';
 import { findProject, findProjectIfAny, ownerOf } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
-import { table, widthOf } from '../../text/format.ts';
 import { visible } from '../../text/escape-hidden.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { Invocation } from '../shared/command.ts';
@@ -46,7 +46,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     rows: redactor.data(section.rows),
   }));
   if (rawFlags.json) terminal.printResult(`${safeJson(sections.flatMap(jsonRows), 2)}\n`);
-  else terminal.printResult(render(sections, terminal.columns));
+  else terminal.printResult(`${render(sections, { ...canvasOf(terminal), columns: terminal.columns }).join('\n')}\n`);
   return 0;
 };
 
@@ -124,15 +124,19 @@ const jsonRows = ({ rows }: Section) =>
     return { key, value, source, default: name === undefined ? null : defaultOf(flags[name]) };
   });
 
-const render = (sections: readonly Section[], columns: number): string => {
-  const firstColumn = sections.flatMap(({ title, rows }) => [title, ...rows.map(({ key }) => `  ${key}`)]);
-  const keyWidth = Math.max(...firstColumn.map(widthOf));
-  const sourceWidth = Math.max(...sections.flatMap(({ rows }) => rows.map(({ source }) => widthOf(source))));
-  const room = Math.max(10, columns - keyWidth - sourceWidth - 4);
-  const cells = ({ key, value, source }: Row) => [`  ${key}`, truncate(textOf(value), room, '…'), visible(source)];
-  const lines = table(sections.flatMap(({ title, rows }) => [[title, '', ''], ...rows.map(cells)]));
-  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+const render = (sections: readonly Section[], canvas: Canvas): string[] => {
+  const rows = sections.flatMap(({ title, rows: settings }) => [{ title }, ...settings]);
+  return renderTable(columns, rows, canvas);
 };
+
+/** A setting, or the title of a section. */
+type Line = Row | { readonly title: string };
+
+const columns: readonly Column<Line>[] = [
+  { value: (line) => ('title' in line ? line.title : `  ${line.key}`) },
+  { value: (line) => ('title' in line ? '' : textOf(line.value)), min: 10 },
+  { value: (line) => ('title' in line ? '' : visible(line.source)) },
+];
 
 const textOf = (value: unknown): string => {
   if (value === null || (Array.isArray(value) && value.length === 0)) return '-';

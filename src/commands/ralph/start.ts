@@ -139,7 +139,7 @@ const startMany = async (
       const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };
     });
-    invocation.terminal.log(`\n${renderOutcomes(described).join('\n')}\n`);
+    invocation.terminal.log(`\n${renderOutcomes(described, invocation.terminal).join('\n')}\n`);
     const signal = stopSignals.received();
     return signal === null ? worst(described.map(({ code }) => code)) : exitCodeFor('interrupted', signal);
   } finally {

@@ -17,10 +17,13 @@ export interface Command {
   readonly load: () => Promise<{ run: (invocation: Invocation) => Promise<number> }>;
 }
 
+/** A command in the table of its heading. */
+export type CommandRow = Omit<Command, 'heading'>;
+
 /** In the order of the help. */
 export const commandHeadings = ['Run', 'Look', 'Steer', 'Finish', 'Set up'] as const;
 
-type CommandHeading = (typeof commandHeadings)[number];
+export type CommandHeading = (typeof commandHeadings)[number];
 
 export interface Positional {
   readonly name: string;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { commands, groups, guesses } from '../../../src/commands/registry.ts';
+import { guesses } from '../../../src/commands/guesses.ts';
+import { commands, groups } from '../../../src/commands/registry.ts';
 import { flagHeadings, optionFlag } from '../../../src/config/flags.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
 import { widthOf } from '../../../src/text/format.ts';

@@ -1,0 +1,53 @@
+import type { CommandRow } from '../shared/command.ts';
+import { change, ralphOptions, run, sandboxFlags, yes } from './options.ts';
+
+export const finishCommands: readonly CommandRow[] = [
+  {
+    name: 'rewind',
+    summary: 'Restore files to the state after an iteration',
+    positionals: [
+      change,
+      { name: 'n', help: 'Iteration; 0 is the state before the first one, r1 the state before the first rewind' },
+    ],
+    options: [run, { name: 'dryRun', help: 'Only show what would change' }],
+    examples: ['spool rewind 002-01 6 --dry-run', 'spool rewind 002-01 6', 'spool rewind 002-01 r1'],
+    load: () => import('../rewind.ts'),
+  },
+  {
+    name: 'land',
+    summary: "Rebase, verify and merge a change's branch",
+    positionals: [change],
+    options: [
+      { name: 'onto', placeholder: 'branch', help: 'Branch to land on (default: the branch the change started from)' },
+      { name: 'force', help: 'Land even if the last run is not complete' },
+      { name: 'keepBranch', help: 'Do not delete the branch after landing' },
+      ...ralphOptions
+        .filter(({ name }) => ['verify', 'verifyTimeout', ...sandboxFlags].includes(name))
+        .map((option) =>
+          option.name === 'verify' ? { ...option, help: 'Run this command before landing (repeatable)' } : option,
+        ),
+    ],
+    examples: [
+      'spool land 002-01',
+      'spool land 002-01 --onto main --verify "npm test"',
+      'spool land 002-01 --force --keep-branch',
+    ],
+    load: () => import('../land.ts'),
+  },
+  {
+    name: 'prune',
+    summary: 'Delete checkpoints, prompts and logs of old runs',
+    positionals: [],
+    options: [{ name: 'keep', placeholder: 'n', help: 'Number of runs to keep per change', default: '3' }, yes],
+    examples: ['spool prune', 'spool prune --keep 1 --yes'],
+    load: () => import('../prune.ts'),
+  },
+  {
+    name: 'archive',
+    summary: 'Archive a finished change',
+    positionals: [change],
+    options: [{ name: 'force', help: 'Archive even if tasks are open' }],
+    examples: ['spool archive 002-01_add-ralph-loop', 'spool archive 002-01 --force'],
+    load: () => import('../archive.ts'),
+  },
+];

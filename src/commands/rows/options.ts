@@ -1,0 +1,43 @@
+import { type Flag, flagNames, flags, isNegated, isRepeatable } from '../../config/flags.ts';
+import type { CommandOption, Positional } from '../shared/command.ts';
+
+export const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
+  const { help, heading, isEveryday, suggest, placeholder, aliases, ...flag }: Flag = flags[name];
+  return {
+    name,
+    help,
+    heading,
+    ...(isEveryday === undefined ? {} : { isEveryday }),
+    ...(suggest === undefined ? {} : { suggest }),
+    ...(placeholder === undefined ? {} : { placeholder }),
+    ...(aliases === undefined ? {} : { aliases }),
+    ...(typeof flag.default === 'string' ? { default: flag.default } : {}),
+    negated: isNegated(flags[name]),
+    repeatable: isRepeatable(flags[name]),
+  };
+});
+
+export const sandboxFlags = ['sandbox', 'sandboxAllow', 'sandboxWrite'];
+
+export const json: CommandOption = { name: 'json', help: 'Output JSON' };
+export const yes: CommandOption = { name: 'yes', help: 'Skip the confirmation' };
+export const run: CommandOption = { name: 'run', placeholder: 'id', help: 'Run to use (default: latest)' };
+export const onlyChange: CommandOption = {
+  name: 'change',
+  placeholder: 'id',
+  help: 'Only for this change',
+  suggest: 'changes',
+};
+
+export const change: Positional = { name: 'change', help: 'Change ID or unique prefix', suggest: 'changes' };
+export const runOf: Positional = {
+  name: 'change',
+  help: 'Change whose run to steer: its ID or a unique prefix',
+  optional: true,
+  suggest: 'changes',
+};
+export const key: Positional = {
+  name: 'key',
+  help: 'Such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>',
+  suggest: 'keys',
+};

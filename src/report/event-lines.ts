@@ -1,0 +1,171 @@
+import type { RunEvent } from '../ralph/events.ts';
+import type { IterationRecord, TaskCount } from '../ralph/record.ts';
+import type { RunView } from '../ralph/view.ts';
+import { atTime, clockTime, duration, secondsTime } from '../text/format.ts';
+import { canvasOf } from './canvas.ts';
+import { type IntroductionOptions, introduce, shownCommand } from './introduction.ts';
+import { mentionLines, resultText, ruleText } from './iteration-lines.ts';
+import { oneLine } from './shorten.ts';
+import { pausedText, requestText } from './steering.ts';
+import { renderRun } from './status.ts';
+import type { Terminal } from './terminal.ts';
+import { wrap } from './wrap.ts';
+
+export interface EventLineOptions extends IntroductionOptions {
+  /** Also show the mentions of the promise that were ignored, and all settings of the run. */
+  readonly verbose: boolean;
+  /** Returns the folder with the prompts and logs of a run, relative to the current folder. */
+  readonly folderOf: (view: RunView) => string;
+  /** Returns the last iterations of a run, including those before it was resumed. */
+  readonly recordsOf: (view: RunView) => readonly IterationRecord[];
+}
+
+/** What the lines of an event depend on besides the event. */
+export interface EventContext {
+  readonly view: RunView;
+  readonly terminal: Terminal;
+  readonly options: EventLineOptions;
+  /** Before the event. */
+  readonly tasks: TaskCount | null;
+  /** The latest ones that were shown. */
+  readonly records: readonly IterationRecord[];
+  /** The attempt that was deferred just before the event; it has not been shown. */
+  readonly deferred: Deferred | null;
+}
+
+export type Deferred = Of<'attempt-deferred'>;
+
+type Of<Type extends RunEvent['type']> = RunEvent & { readonly type: Type };
+
+/** Returns the lines that stay on the screen for an event. What agents say and do is shown elsewhere. */
+export const linesOf = (event: RunEvent, context: EventContext): string[] => [
+  ...deferredLines(event, context),
+  ...ownLines(event, context),
+];
+
+const ownLines = (event: RunEvent, context: EventContext): string[] => {
+  const { view, terminal, options } = context;
+  const { style } = terminal;
+  switch (event.type) {
+    case 'run-started':
+      return introduce(event, options, terminal);
+    case 'iteration-started':
+      return startLines(event, context);
+    case 'notice':
+      return [style('yellow', event.text)];
+    case 'iteration-finished':
+      return resultLines(event, context);
+    case 'waiting':
+      return waitLines(event, context);
+    case 'requested': {
+      const text = requestText(event.command, view);
+      return text === null ? [] : [style('yellow', text)];
+    }
+    case 'paused':
+      return [style('yellow', pausedText(view))];
+    case 'resumed':
+      return [style('yellow', 'Resumed.')];
+    case 'gate-started':
+      return [style('dim', `Verifying: ${event.commands.map((command) => shownCommand(command)).join('; ')}`)];
+    case 'run-ended':
+      return endLines(event, context);
+    case 'agent':
+    case 'attempt-deferred':
+    case 'iteration-pending':
+      return [];
+    default:
+      return event satisfies never;
+  }
+};
+
+/** In a log, lines that are hours apart carry the time. */
+const stamp = (at: string, { isInteractive }: Terminal): string =>
+  isInteractive ? '' : `${secondsTime(new Date(at))} `;
+
+const startLines = (event: Of<'iteration-started'>, { view, terminal, options }: EventContext): string[] => {
+  const of = view.maxIterations === null ? '' : `/${view.maxIterations}`;
+  const by = view.agents.length > 1 ? `, ${options.harness(event.agent.harness).title}` : '';
+  const title = `Iteration ${event.iteration}${of}${by}`;
+  const clock = clockTime(new Date(event.at));
+  const text = terminal.isInteractive ? ruleText(title, clock, terminal) : `${stamp(event.at, terminal)}${title}`;
+  return ['', terminal.style('bold', text)];
+};
+
+const resultLines = ({ record, at }: Of<'iteration-finished'>, context: EventContext): string[] => {
+  const { view, terminal, options, tasks } = context;
+  const { isInteractive, symbols } = terminal;
+  const { style, verdict, facts } = resultText(record, tasks, symbols);
+  const start = isInteractive ? `${symbols.result} ` : `${stamp(at, terminal)}Iteration ${record.iteration}: `;
+  const text = `${start}${verdict === '' ? '' : `${verdict}${symbols.separator}`}${facts}`;
+  const rows = isInteractive ? wrap(text, terminal.columns, '  ') : [text];
+  return [
+    ...rows.map((row) => (style === null ? row : terminal.style(style, row))),
+    ...tamperingAdvice(record, view),
+    ...(options.verbose ? mentionLines(record) : []),
+  ];
+};
+
+/** Returns the commands that restore or accept what the gate rejected as tampering. */
+const tamperingAdvice = ({ gate }: IterationRecord, { workspace }: RunView): string[] => {
+  if (!gate?.accept) return [];
+  const where = workspace?.worktree ? ` (in ${workspace.root})` : '';
+  return [
+    ...(gate.restore ?? []).map((way) => `  To restore it${where}: ${oneLine(way)}`),
+    `  To accept it: ${gate.accept}`,
+  ];
+};
+
+/** How the run continues after a deferred attempt, in one line. At the end of the run, its last iteration says it. */
+const deferredLines = (event: RunEvent, { deferred, view, terminal, options }: EventContext): string[] => {
+  if (deferred === null || event.type === 'iteration-finished') return [];
+  const { title } = options.harness(deferred.attempt.harness);
+  const problem = problemText(deferred, view.agents.length > 1 ? title : null);
+  return [terminal.style('yellow', `${problem}${continuation(event, deferred, options)}`)];
+};
+
+const continuation = (event: RunEvent, { attempt }: Deferred, { harness }: EventLineOptions): string => {
+  if (event.type === 'waiting') return ` Resuming ${whenText(event)}.`;
+  if (event.type !== 'iteration-started') return '';
+  const isOther = event.agent.harness !== attempt.harness || event.agent.model !== attempt.model;
+  return isOther ? ` Falling back to ${harness(event.agent.harness).title}.` : ' Trying again.';
+};
+
+/** `Usage limit reached (HTTP 429).`, or `OpenCode: usage limit reached (HTTP 429).` if there are several agents. */
+const problemText = ({ attempt: { error } }: Deferred, agent: string | null): string => {
+  const message = oneLine(error?.message ?? 'not available', maxReason);
+  const text = error?.kind === 'rate-limit' ? limitText(message) : message;
+  const start = agent === null ? text.charAt(0).toUpperCase() : `${agent}: ${text.charAt(0)}`;
+  return sentence(`${start}${text.slice(1)}`);
+};
+
+const maxReason = 200;
+
+/** Says once that it is a usage limit: the message of the provider may say it as well. */
+const limitText = (message: string): string =>
+  /\b(?:usage|rate)[ -]limit/i.test(message) ? message : `usage limit reached: ${message}`;
+
+const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+const waitLines = (event: Of<'waiting'>, { deferred, terminal }: EventContext): string[] => {
+  if (deferred !== null) return [];
+  return [terminal.style('dim', `Resuming ${whenText(event)}: ${oneLine(event.why)}.`)];
+};
+
+const oneMinute = 60_000;
+
+/** `in 5s`, `at 06:51`, `tomorrow at 00:10`. */
+const whenText = ({ untilMs, at }: Of<'waiting'>): string => {
+  const ms = Math.max(0, untilMs - Date.parse(at));
+  return ms < oneMinute ? `in ${duration(ms)}` : atTime(new Date(untilMs), new Date(at));
+};
+
+const endLines = ({ notes = [] }: Of<'run-ended'>, { view, terminal, options, records }: EventContext): string[] => {
+  const saved = options.recordsOf(view);
+  const known = saved.length > records.length ? saved : records;
+  return [
+    '',
+    ...renderRun(view, { records: known, alive: false, table: true, now: new Date() }, canvasOf(terminal)),
+    terminal.style('dim', `  Prompts and logs: ${options.folderOf(view)}`),
+    ...notes.map((note) => terminal.style('yellow', note)),
+  ];
+};
