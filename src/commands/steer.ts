@@ -1,13 +1,12 @@
-import { entriesOf } from '../files/folders.ts';
 import { userError } from '../errors.ts';
 import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
 import { redactedTerminal } from '../report/redacted.ts';
-import { allRunsFolder } from '../store/paths.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { ownerText } from '../store/run-lock.ts';
+import { changesWithRuns } from '../store/runs.ts';
 import { loopOwner } from '../store/state.ts';
 import { type Answer, answerMs, steer } from '../store/steer.ts';
 import { safeJson } from '../text/controls.ts';
@@ -46,10 +45,7 @@ export const steerRuns = async (
 };
 
 const runningChanges = (project: Project): string[] =>
-  entriesOf(allRunsFolder(project))
-    .map(({ name }) => name)
-    .filter((name) => loopOwner(project, name) !== null)
-    .toSorted();
+  changesWithRuns(project).filter((name) => loopOwner(project, name) !== null);
 
 /** A run can be steered even if its change was deleted meanwhile. */
 const resolveRun = async (project: Project, query: string, running: readonly string[]): Promise<string> => {
