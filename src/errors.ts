@@ -259,6 +259,10 @@ const table = {
     text: (command: string, log: string) =>
       `${quote(command)} fails after rebasing onto the base branch. Nothing was changed. See ${log}.`,
   },
+  'old-git': {
+    exit: 2,
+    text: (version: string, least: string) => `git ${version} is too old: Spool needs git ${least} or later.`,
+  },
   'git-blocked': {
     exit: 2,
     text: (why: string) => `git is blocked: ${why}.`,

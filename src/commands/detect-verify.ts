@@ -11,8 +11,17 @@ export interface DetectedCheck {
 
 /** Finds the commands that test a project, the most likely one first. Runs nothing. */
 export const detectVerify = (root: string): DetectedCheck[] => {
-  const read = (name: string) => readRegular(join(root, name), { limit: maxBytes })?.toString('utf8') ?? null;
+  const read = (name: string) => readIfPossible(join(root, name));
   return detectors.flatMap((detect) => detect(read, (name) => existsSync(join(root, name))) ?? []);
+};
+
+/** What cannot be read shows nothing. */
+const readIfPossible = (path: string): string | null => {
+  try {
+    return readRegular(path, { limit: maxBytes })?.toString('utf8') ?? null;
+  } catch {
+    return null;
+  }
 };
 
 /** Larger files are not looked at. */

@@ -17,10 +17,13 @@ export const readJson = (path: string): unknown => {
   }
 };
 
-/** The names of the folders in a folder, sorted; empty if it is not there. Hidden ones and links are left out. */
+/**
+ * The names of the folders in a folder, sorted; empty if it is not there. Hidden ones and links are left out, and names
+ * that a command line takes for an option, such as `--allow-all`.
+ */
 export const folderNames = (path: string): string[] =>
   entriesOf(path)
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .filter((entry) => entry.isDirectory() && !/^[.-]/.test(entry.name))
     .map((entry) => entry.name)
     .toSorted();
 

@@ -21,6 +21,9 @@ export interface WorkTree {
   readonly tempIndex: string;
 }
 
+/** Returns the git folder that linked work trees share. */
+export const sharedFolderOf = ({ exclude }: Pick<WorkTree, 'exclude'>): string => dirname(dirname(exclude));
+
 export type Found =
   | { readonly kind: 'found'; readonly tree: WorkTree }
   | { readonly kind: 'none' }

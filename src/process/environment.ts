@@ -54,7 +54,7 @@ const agentSessionVariables = new Set([
 ]);
 
 /** Contains addresses that agents must not know: anyone who knows one can send messages to it. */
-const notifyVariable = 'SPOOL_NOTIFY';
+export const notifyVariable = 'SPOOL_NOTIFY';
 
 /** Returns the environment without the variables of an agent session, and without the addresses of notifications. */
 export const childEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>

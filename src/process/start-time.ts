@@ -31,7 +31,7 @@ export const statOf = (pid: number): string[] | null => {
 };
 
 /** Returns null if the process is gone or belongs to another user. */
-const readProc = (path: string): string | null => {
+export const readProc = (path: string): string | null => {
   try {
     return readFileSync(path, 'latin1');
   } catch {

@@ -127,7 +127,7 @@ const treeMembers = ({ group, tag, preexisting }: ProcessTree): number[] => {
 };
 
 /** Returns all process ids except our own; none outside of Linux. */
-const processIds = (): number[] =>
+export const processIds = (): number[] =>
   process.platform === 'linux'
     ? readdirSync('/proc')
         .filter((name) => /^\d+$/.test(name))

@@ -64,7 +64,7 @@ export const createSnapshots = (
     ignored,
     since: since ?? null,
   });
-  const nested = createNestedWatch(tree.root);
+  const nested = createNestedWatch(tree);
   const folders = createFolderWatch(tree);
   const askHead = createHeadWatch(tree);
   const announced = new Set(before.map(({ name }) => name));

@@ -4,7 +4,8 @@ import { byteEntries, displayPath, latin1Path } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';
 import { git, toUtf8 } from '../git/call/git.ts';
 import { hookFolders, hooksInTree } from '../git/hooks.ts';
-import { expandPath, possibleSettings } from '../git/call/includes.ts';
+import { expandPath } from '../git/call/expand-path.ts';
+import { possibleSettings } from '../git/call/includes.ts';
 import { foldersUp } from '../process/trusted-path.ts';
 import { isWithin, realPath } from '../process/which.ts';
 

@@ -5,14 +5,15 @@ import { type ControlCommand, controlCommands } from '../ralph/control.ts';
 import { boolean, object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
 import { type Project } from './project.ts';
 import { loopOwner } from './state.ts';
-import { controlFile } from './paths.ts';
-import { isRecordedRequest, recordRequest } from './user-record/requests.ts';
+import { controlFile, requestsFile } from './paths.ts';
 import { userRecordFolder } from './user-record/folder.ts';
+import { appendLine } from './user-record/lines.ts';
 
 /*
  * Another process asks a run to stop, pause or resume through this file. Anyone who can write to the project can ask,
- * including an agent, so a request carries nothing else: nothing in it becomes part of a prompt or of a command. Context
- * has its own record in the user's state folder, and so does a request to resume.
+ * including an agent, so a request carries nothing else: nothing in it becomes part of a prompt or of a command. Every
+ * request is also in the user's state folder, where an agent can neither forge nor hide one. The file in the project is
+ * for runs on other machines and in containers.
  */
 
 interface ControlRequest {
@@ -21,7 +22,7 @@ interface ControlRequest {
   readonly to: string;
   readonly command: ControlCommand;
   readonly at: string;
-  /** Identifies the request in the user's state folder. */
+  /** Each request counts once, wherever it is read. */
   readonly id: string;
   /** It also applies to the runs that the same process has yet to start. */
   readonly wholeBatch: boolean;
@@ -44,11 +45,17 @@ export const requestControl = (
   if (owner === null) return 'not-running';
   const id = crypto.randomUUID();
   const request: ControlRequest = { v: 1, to: owner.id, command, at: new Date().toISOString(), id, wholeBatch };
-  if (command === 'resume') recordRequest(userRecordFolder(project, change, env), id);
+  // In one write. The leading newline ends a line that was cut off.
+  const line = `\n${JSON.stringify(request)}\n`;
+  // First, because the run must not take it for the request of an agent.
+  try {
+    appendLine(requestsFile(userRecordFolder(project, change, env)), line);
+  } catch (error) {
+    if (command === 'resume') throw error;
+  }
   const file = openSafely(controlFile(project, change), 'append');
   try {
-    // In one write. The leading newline ends a line that was cut off.
-    writeAll(file, `\n${JSON.stringify(request)}\n`);
+    writeAll(file, line);
   } finally {
     closeSync(file);
   }
@@ -62,7 +69,7 @@ export interface ControlWatch {
 }
 
 export interface ReceivedRequest extends Pick<ControlRequest, 'command' | 'wholeBatch'> {
-  /** The user's state folder has a record of it, so no agent in a sandbox has sent it. Only of requests to resume. */
+  /** It is in the user's state folder, so no agent in a sandbox has sent it. */
   readonly isPersonal: boolean;
 }
 
@@ -87,27 +94,29 @@ const maxRead = 64 * 1024;
 export const watchControl = ({ project, change, env }: ControlledChange, listener: ControlListener): ControlWatch => {
   const path = controlFile(project, change);
   const to = loopOwner(project, change)?.id ?? null;
-  let position = 0;
   let isReported = false;
-  const isPersonal = ({ command, id }: ControlRequest): boolean =>
-    command === 'resume' && isRecordedRequest(userRecordFolder(project, change, env), id);
-  const takeNew = (): void => {
-    const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    if (size < position) position = 0;
-    if (size === position) return;
-    const found = readRequests(path, Math.max(position, size - maxRead));
-    position = found.end;
-    for (const request of found.requests)
-      if (request.to === to) listener.onRequest({ ...request, isPersonal: isPersonal(request) });
+  const report = (file: string) => (error: unknown) => {
+    if (!isReported)
+      listener.onProblem(error instanceof UserError ? error.message : `${file}: ${systemProblem(error)}`);
+    isReported = true;
+  };
+  const personalPath = requestsFile(userRecordFolder(project, change, env));
+  const readShared = createReader(path, report(path));
+  const readPersonal = createReader(personalPath, report(personalPath));
+  /** The ids of personal requests. */
+  const taken = new Set<string>();
+  const take = (requests: readonly ControlRequest[], isPersonal: boolean): void => {
+    for (const request of requests) {
+      if (request.to !== to || taken.has(request.id)) continue;
+      if (isPersonal) taken.add(request.id);
+      listener.onRequest({ ...request, isPersonal });
+    }
   };
   const look = (): void => {
-    try {
-      takeNew();
-    } catch (error) {
-      if (!isReported)
-        listener.onProblem(error instanceof UserError ? error.message : `${path}: ${systemProblem(error)}`);
-      isReported = true;
-    }
+    // Read first and taken last: a request in the project that is personal is then known to be.
+    const shared = readShared();
+    take(readPersonal(), true);
+    take(shared, false);
   };
   const timer = setInterval(look, pollMs).unref();
   return {
@@ -120,6 +129,24 @@ export const watchControl = ({ project, change, env }: ControlledChange, listene
         // The folder was deleted, or Spool must not write to it.
       }
     },
+  };
+};
+
+/** Returns a function that returns the requests that were added to a file since the last call. */
+const createReader = (path: string, onError: (error: unknown) => void): (() => readonly ControlRequest[]) => {
+  let position = 0;
+  return () => {
+    try {
+      const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      if (size < position) position = 0;
+      if (size === position) return [];
+      const found = readRequests(path, Math.max(position, size - maxRead));
+      position = found.end;
+      return found.requests;
+    } catch (error) {
+      onError(error);
+      return [];
+    }
   };
 };
 

@@ -112,7 +112,7 @@ export const recordedContextFile = (record: string) => join(record, 'context.txt
 export const landingNoteFile = (record: string) => join(record, 'landing-note');
 export const landingFile = (record: string) => join(record, 'landing.json');
 export const guardFile = (record: string) => join(record, 'guard.json');
-/** The requests to resume that the user has sent. */
+/** The requests to runs that the user has sent. */
 export const requestsFile = (record: string) => join(record, 'requests');
 export const acceptedFile = (record: string) => join(record, 'accepted.json');
 /** Of all changes of the project. */

@@ -96,6 +96,33 @@ describe('git does not work in another repository that', () => {
   });
 });
 
+test.each([
+  ['a .git file', `mkdir sub; echo "gitdir: $HOME/other/.git" > sub/.git`],
+  ['a .git file and a link', `mkdir sub; ln -s "$HOME/other" l; echo 'gitdir: ../l/x/../.git' > sub/.git`],
+  ['a .git link', `mkdir sub; ln -s "$HOME/other/.git" sub/.git`],
+  ['a commondir', `git init -q sub; echo "$HOME/other/.git" > sub/.git/commondir`],
+  [
+    'core.worktree',
+    `git init -q sub; git -C sub commit -q --allow-empty -m x; git -C sub config core.worktree "$HOME/other"`,
+  ],
+])('a nested repository that %s leads out of the project is not followed', async (_, nest) => {
+  const project = createProject({ agent: [`${nest}; echo 1 > 1.txt`, 'echo 2 > sub/2.txt; echo 2 > 2.txt', promise] });
+  const other = join(project.home, 'other');
+  const inOther = (command: string) =>
+    execFileSync('sh', ['-ec', command], { cwd: other, env: project.env, encoding: 'utf8' });
+  mkdirSync(join(other, 'x'), { recursive: true });
+  inOther('git init -q; git commit -q --allow-empty -m theirs; echo x > private-name.txt');
+
+  const { code, stdout } = await project.spool(...run, '--max-iterations', '3', '--json');
+
+  expect(code).toBe(0);
+  const checkpoints = project.git('for-each-ref', '--format=%(refname)', 'refs/spool').split('\n');
+  expect(checkpoints.map((ref) => project.git('ls-tree', ref)).join('\n')).not.toContain('160000');
+  expect(stdout).not.toContain('private-name');
+  expect(stdout).toContain('Not committed: sub (nested repository).');
+  expect(project.history().map(({ git }) => git?.files)).toEqual([expect.arrayContaining(['1.txt']), ['2.txt'], []]);
+});
+
 describe('a nested repository of the agent runs nothing', () => {
   test.each([
     ['fsmonitor, as a gitlink', fsmonitor, asGitlink],

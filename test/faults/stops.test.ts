@@ -141,6 +141,18 @@ const blocking: [string, string, string, (keyof typeof commands)[]][] = [
     'pipe',
     ['run', 'doctor'],
   ],
+  [
+    'a file with attributes, below the folder of git',
+    'git config core.attributesFile "%(prefix)/..$PWD/pipe"',
+    'pipe',
+    ['run', 'rewind'],
+  ],
+  [
+    'a file included by the config, below the home folder of a user',
+    'git config include.path "~root/..$PWD/pipe"',
+    'pipe',
+    ['run', 'doctor'],
+  ],
   ['a file with ignore rules', 'git config core.excludesFile "$PWD/pipe"', 'pipe', ['run', 'rewind']],
   [
     'the index of a pack in an alternate object store',
@@ -160,6 +172,29 @@ test.each(blocking)('a FIFO at %s is reported within seconds', async (_, script,
     const { stdout, stderr } = await endsSoon(project.spool(...commands[name]));
     expect(`${name}: ${stdout}${stderr}`).toContain(`${project.path(path)} is a named pipe`);
   }
+});
+
+/** More includes than Spool searches. The last one leads to the setting. */
+const afterManyIncludes = `mkfifo pipe; printf '[core]\\n\\texcludesFile = %s/pipe\\n' "$PWD" > last
+  for n in $(seq 300); do echo "[include]path = none-$n"; done >> .git/config; echo "[include]path = $PWD/last" >> .git/config`;
+
+test('git is ended if it only waits, whatever it waits for, and is not called again', async () => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; ${afterManyIncludes}`, promise] });
+
+  const { code, stderr } = await endsSoon(project.spool(...run));
+
+  expect(code, stderr).toBe(0);
+  expect(stderr.split(`git does not respond in ${project.folder}: it waits for something`)).toHaveLength(2);
+});
+
+test('git does not wait forever for a lock, whatever the settings', async () => {
+  const settings = ['filesRefLockTimeout', 'packedRefsTimeout'].map((name) => `git config -- core.${name} -1`);
+  const project = createProject({ agent: [`echo 1 > 1.txt; ${settings.join('; ')}`] });
+  const locks = 'touch .git/refs/heads/main.lock .git/packed-refs.lock';
+  project.write('.git/hooks/pre-commit', `#!/bin/sh\n${locks}\n`);
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+  expect(await endsSoon(project.spool(...run, '--max-duration', '3s'))).toMatchObject({ code: 3 });
 });
 
 const notUtf8 = `d=$(printf 'd\\377'); mkdir "$d"; touch "$d/x"; git add "$d/x"; mkfifo "$d/.gitattributes"`;

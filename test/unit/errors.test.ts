@@ -7,6 +7,7 @@ const text = 'one\ntwo\r\n  three\n\n\tfour';
 const facts: Record<ErrorCode, unknown[]> = {
   usage: [text],
   'no-commit': [],
+  'old-git': [text, text],
   'not-complete': [text, text],
   'copies-differ': [text, text],
   'file-locked': [1, text, text],

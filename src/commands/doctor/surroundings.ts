@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { removeSafely, writeSafely } from '../../files/safe.ts';
 import { whyBlocked } from '../../git/call/blocked.ts';
-import { git } from '../../git/call/git.ts';
+import { git, outdatedGit } from '../../git/call/git.ts';
+import { minimumGit } from '../../git/call/minimum.ts';
 import { type Project } from '../../store/project.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
 import type { Terminal } from '../../report/terminal.ts';
@@ -24,12 +25,22 @@ export const checkSurroundings = async (cwd: string, project: Project | null, te
 ];
 
 const checkGit = async (cwd: string): Promise<Check[]> => {
+  const outdated = await outdatedGit(cwd);
+  if (outdated !== null)
+    return [
+      fail(
+        'git',
+        `git ${outdated} is too old: Spool needs git ${minimumGit} or later`,
+        `install git ${minimumGit} or later`,
+      ),
+    ];
   const version = await git(['--version'], { cwd });
   if (version.code !== 0) return [warn('git', 'not found, so changes will not be counted or committed', 'install git')];
   const inside = await git(['rev-parse', '--is-inside-work-tree'], { cwd });
   const about = version.stdout.trim();
   const blocked = whyBlocked(cwd);
-  if (blocked !== null) return [warn('git', `${about}, but ${blocked}`, 'delete the named pipe')];
+  if (blocked !== null)
+    return [warn('git', `${about}, but ${blocked}`, 'delete the named pipe, or the setting that names it')];
   if (/dubious ownership/.test(inside.stderr))
     return [
       warn(

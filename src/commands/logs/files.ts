@@ -1,6 +1,6 @@
 import { closeSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { openSafely } from '../../files/safe.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
@@ -86,6 +86,8 @@ const openPrinter = ({ env, terminal, stop }: LogFiles, path: string): Printer |
         position += length;
         terminal.print(decoder.write(Buffer.from(redactor.pass(block.subarray(0, length)))));
         await terminal.drained(stop);
+        // Lets signals arrive: a file may be endless, and nothing else may make this wait.
+        await nextTurn();
       }
     },
     async end() {

@@ -1,13 +1,14 @@
 import { closeSync, existsSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { removeEmptyProject } from '../../changes/new-change.ts';
 import { userError } from '../../errors.ts';
 import { flagNames, flags, isNegated, optionFlag, type Options } from '../../config/flags.ts';
 import { statsOf } from '../../files/read.ts';
-import { openSafely, readSafely, removeSafely, renameSafely } from '../../files/safe.ts';
+import { openSafely, readSafely, removeSafely, renameSafely, writeSafely } from '../../files/safe.ts';
 import { type BackgroundProcess, startBackground } from '../../process/background.ts';
+import { notifyVariable } from '../../process/environment.ts';
 import { isInsideIteration } from '../../process/tree.ts';
-import { hideStateFromGit } from '../../store/folders.ts';
+import { hideStateFromGit, newPrivateFolder } from '../../store/folders.ts';
 import { outputLog, runFolder, startLog, stateFolder } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
@@ -48,7 +49,7 @@ export const startDetached = async (request: DetachRequest): Promise<number> => 
   const child = startBackground<ToBackground['answer']>({
     args: argsOf(request),
     cwd,
-    env: { ...env, [detachedVariable]: mayPrompt ? 'ask' : 'silent' },
+    env: { ...env, ...notifyOf(request), [detachedVariable]: mayPrompt ? 'ask' : 'silent' },
     output,
     onMessage: async (message) => {
       const sent = message as FromBackground;
@@ -73,8 +74,12 @@ export const startDetached = async (request: DetachRequest): Promise<number> => 
   return 0;
 };
 
-/** The same command line, for the changes that were chosen here. */
-const argsOf = ({ invocation: { rawFlags }, changes, module = null, prompt }: DetachRequest): string[] => {
+/**
+ * The same command line, for the changes that were chosen here. Others can read it, agents included, and it has a maximum
+ * length, so it has neither the prompt nor addresses of notifications.
+ */
+const argsOf = ({ invocation, changes, module = null, prompt }: DetachRequest): string[] => {
+  const { rawFlags, env } = invocation;
   const kept = flagNames.filter((name) => rawFlags[name] !== undefined && !decidedHere.has(name));
   const typed = kept.flatMap((name) => {
     const value = rawFlags[name]!;
@@ -85,8 +90,18 @@ const argsOf = ({ invocation: { rawFlags }, changes, module = null, prompt }: De
     changes.length > 0
       ? changes.map((change) => `--change=${change}`)
       : ['--new', ...(module === null ? [] : [`--module=${module}`])];
-  return ['ralph', ...chosen, ...typed, '--no-interactive', ...(prompt === '' ? [] : ['--', prompt])];
+  return ['ralph', ...chosen, ...typed, '--no-interactive', ...(prompt === '' ? [] : [promptFlag(prompt, env)])];
 };
+
+/** The file is deleted when this process exits. By then, the run has started. */
+const promptFlag = (prompt: string, env: NodeJS.ProcessEnv): string => {
+  const file = join(newPrivateFolder(env), 'prompt.md');
+  writeSafely(file, prompt, 'create');
+  return `--prompt-file=${file}`;
+};
+
+const notifyOf = ({ invocation: { rawFlags } }: DetachRequest): NodeJS.ProcessEnv =>
+  rawFlags.notify === undefined ? {} : { [notifyVariable]: [rawFlags.notify].flat().join('\n') };
 
 const decidedHere: ReadonlySet<string> = new Set([
   'detach',
@@ -95,6 +110,7 @@ const decidedHere: ReadonlySet<string> = new Set([
   'all',
   'new',
   'promptFile',
+  'notify',
   'interactive',
   'json',
 ]);

@@ -29,6 +29,14 @@ const searchAgainMs = 60_000;
  */
 const obstacles = new Map<string, Obstacle>();
 
+/** When git was ended because it only waited, by the top folder of the work tree. */
+const idle = new Map<string, number>();
+/** How long git is not used after that. */
+const idleRestMs = 5 * 60_000;
+
+/** Reports that git was ended because it only waited. */
+export const noteIdle = (cwd: string): void => void idle.set(topOf(cwd) ?? resolve(cwd), performance.now());
+
 /** Git folders that must not be used, with the reason. */
 const refused = new Map<string, string>();
 /** The reason that was last given. */
@@ -41,9 +49,9 @@ export const refuseGit = (folders: readonly string[], why: string): void => {
 
 /** Returns the reason why git would block or must not run in this folder; null if none is known. */
 export const whyBlocked = (cwd: string): string | null => {
-  if (obstacles.size === 0 && refused.size === 0) return null;
+  if (obstacles.size === 0 && refused.size === 0 && idle.size === 0) return null;
   const top = topOf(cwd);
-  return top === null ? null : (refusalAt(top) ?? reasonAt(top));
+  return top === null ? idleAt(resolve(cwd)) : (refusalAt(top) ?? reasonAt(top) ?? idleAt(top));
 };
 
 const refusalAt = (top: string): string | null => {
@@ -56,6 +64,12 @@ const refusalAt = (top: string): string | null => {
   if (found === undefined) return null;
   lastRefusal = found[1];
   return lastRefusal;
+};
+
+const idleAt = (top: string): string | null => {
+  const endedAt = idle.get(top);
+  if (endedAt === undefined || performance.now() - endedAt > idleRestMs) return null;
+  return `git does not respond in ${visible(top)}: it waits for something, such as a named pipe or a lock that a setting names (see .git/config there and your own git settings)`;
 };
 
 const reasonAt = (top: string): string | null => {
@@ -82,7 +96,8 @@ const reasonFor = ({ kind, path }: Obstacle): string => {
 
 /** Replaces an error with the reason that git was blocked, if it was. */
 export const blockedOr = (error: unknown): unknown => {
-  const why = lastRefusal ?? [...obstacles.keys()].map(reasonAt).find((reason) => reason !== null);
+  const reasons = [...[...obstacles.keys()].map(reasonAt), ...[...idle.keys()].map(idleAt)];
+  const why = lastRefusal ?? reasons.find((reason) => reason !== null);
   return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 

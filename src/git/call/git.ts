@@ -9,9 +9,11 @@ import { currentScope, allowedEnvironment } from '../../process/scope.ts';
 import { terminateTree, noPreexistingPids, signalGroup, tagVariable } from '../../process/tree.ts';
 import { environmentIn } from '../../process/environment.ts';
 import type { Command, Entered, Sandbox } from '../../process/sandbox-types.ts';
-import { watchBlocked, whyBlocked } from './blocked.ts';
+import { noteIdle, watchBlocked, whyBlocked } from './blocked.ts';
 import { watchDeadline, whyUnresponsive } from './deadline.ts';
+import { watchIdle } from './idle.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
+import { minimumGit, outdatedVersion } from './minimum.ts';
 import { safePager } from './pager.ts';
 import { gitProgram, outsideEnvironment } from './program.ts';
 import { currentGitScope, type GitGuard } from './scope.ts';
@@ -61,12 +63,29 @@ export const whyNoGit = async (cwd: string): Promise<string | null> => {
 
 /**
  * Runs one git command. Programs that the repository names do not run, except filters, and hooks if requested. A
- * failure of git, even a missing git, is a result, not an exception.
+ * failure of git, even a missing git, is a result, not an exception. Only a git that is too old is an exception.
  */
 export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
+  await requireRecentGit(call.cwd);
   const why = await whyNoGit(call.cwd);
   return why === null ? runGit(args, call) : { code: refusedCode, stdout: '', stderr: why };
 };
+
+const requireRecentGit = async (cwd: string): Promise<void> => {
+  const version = await outdatedGit(cwd);
+  if (version !== null) throw userError('old-git', version, minimumGit);
+};
+
+/** Returns the version of the installed git if it is too old; null otherwise, or without git. */
+export const outdatedGit = (cwd: string): Promise<string | null> => {
+  const program = gitProgram(cwd);
+  const known = outdated.get(program) ?? runGit(['--version'], { cwd }).then(({ stdout }) => outdatedVersion(stdout));
+  outdated.set(program, known);
+  return known;
+};
+
+/** Per process, by the path of git. */
+const outdated = new Map<string, Promise<string | null>>();
 
 /** The exit code of git if it refuses to use a repository. */
 const refusedCode = 128;
@@ -151,6 +170,11 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
   const unwatchDeadline = watchDeadline({ hooks: call.hooks ?? false, end });
   // A hook may take long.
   const unwatchBlocked = call.hooks ? () => {} : watchBlocked(call.cwd, end);
+  const endIdle = () => {
+    noteIdle(call.cwd);
+    end();
+  };
+  const unwatchIdle = call.hooks || !child.pid ? () => {} : watchIdle(child.pid, endIdle);
   ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -177,6 +201,7 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
     inside?.lost.removeEventListener('abort', end);
     unwatchDeadline();
     unwatchBlocked();
+    unwatchIdle();
     if (killTimer && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();
@@ -214,6 +239,7 @@ const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** Runs git on the terminal, with colors and the pager of the user. Returns its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
+  await requireRecentGit(cwd);
   const pager = process.stdout.isTTY ? { GIT_PAGER: safePager(await userPager(cwd)) } : {};
   const env = { ...withoutForeign(currentScope().env), ...noFetch, ...pager };
   const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { realPath } from '../../process/which.ts';
+import { expandPath } from './expand-path.ts';
 import { git, type GitArguments, toUtf8 } from './git.ts';
 
 export interface Setting {
@@ -65,23 +65,6 @@ export const includesIn = (settings: readonly Setting[]): string[] =>
   settings
     .filter(({ key, value }) => /^include(?:if\..*)?\.path$/.test(key) && value !== '')
     .flatMap(({ file, value }) => [dirname(file), realPath(dirname(file))].map((folder) => expandPath(value, folder)));
-
-/** Resolves a path in a setting like git: `~` is a home folder, relative paths start in `folder`. */
-export const expandPath = (path: string, folder: string): string => {
-  const [, user, rest = ''] = /^~([^/]*)(?:\/(.*))?$/s.exec(path) ?? [];
-  if (user === undefined) return resolve(folder, path);
-  return join(user === '' ? homedir() : (homeOf(user) ?? join(folder, `~${user}`)), rest);
-};
-
-/** Only the home folder of the current user is known, and only if the system has a name for the user. */
-const homeOf = (user: string): string | null => {
-  try {
-    const { username, homedir: home } = userInfo();
-    return username === user ? home : null;
-  } catch {
-    return null;
-  }
-};
 
 /** git would block on a pipe. */
 const isRegular = (file: string): boolean => {

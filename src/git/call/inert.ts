@@ -50,7 +50,10 @@ export type GitArguments = readonly [keyof typeof flags, ...string[]];
 
 /** Passed with `-c`, so they also apply to the processes that git starts in nested repositories. */
 const settings = [
+  // The defaults of git. With a negative one, git waits forever for a lock.
+  'core.filesRefLockTimeout=100',
   'core.fsmonitor=false',
+  'core.packedRefsTimeout=1000',
   'diff.ignoreSubmodules=dirty',
   'rebase.instructionFormat=%s',
   // A folder .git/rr-cache is enough to enable it, and git writes through links in it.

@@ -2,11 +2,12 @@ import { statSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { type ByteEntry, byteEntries, latin1Path, pathBytes } from '../../files/bytes.ts';
+import { type ByteEntry, byteEntries, displayPath, latin1Path, pathBytes } from '../../files/bytes.ts';
 import { isMissing } from '../../files/checks.ts';
 import { longestText } from '../../files/safe.ts';
 import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
+import { placeholderIn } from './expand-path.ts';
 
 /*
  * git reads some files whatever their type and size: it blocks forever if one of them is a named pipe, and needs endless
@@ -162,8 +163,11 @@ const namedBySettings = (top: string): Obstacle | null => {
   for (const file of waiting) {
     if (waiting.size > maxFiles) return null;
     for (const { key, value } of settingsIn(textOf(file))) {
-      const path = value.replace(/^~(?=\/)/, () => home);
-      const paths = [dirname(file), top].map((folder) => resolve(folder, path));
+      const start = placeholderIn(value, displayPath(top));
+      const paths =
+        start === null
+          ? [dirname(file), top].map((folder) => resolve(folder, value))
+          : [join(latin1Path(start.folder), start.rest)];
       const found = firstObstacle(paths);
       if (found !== null) return found;
       if (key === 'path') for (const each of paths) waiting.add(each);

@@ -18,12 +18,13 @@ export interface Gitlinks {
   put(names: readonly string[]): Promise<boolean>;
 }
 
-export const createGitlinks = ({ root, tempIndex }: WorkTree): Gitlinks => {
+export const createGitlinks = (tree: WorkTree): Gitlinks => {
+  const { root, tempIndex } = tree;
   const noted = new Set<string>();
   let heads = new Map<string, string | null>();
   const read = async (names: readonly string[]) => {
     const found = new Map<string, string | null>();
-    for (const name of names) found.set(name, await nestedHead(root, name));
+    for (const name of names) found.set(name, await nestedHead(tree, name));
     return found;
   };
   return {

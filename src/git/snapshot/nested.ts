@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readRegular } from '../../files/regular.ts';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { FileDiff } from '../diff.ts';
 import { latin1Path } from '../../files/bytes.ts';
 import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt, statsOfName } from '../call/git.ts';
 import { noFetch } from '../call/inert.ts';
+import { isWithin, realPath } from '../../process/which.ts';
+import { sharedFolderOf, type WorkTree } from '../work-tree.ts';
+
+type OuterTree = Pick<WorkTree, 'root' | 'exclude'>;
 
 /** Signatures of files, by repository and then by file. Names are relative to the outer work tree. */
 export type NestedFiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -24,7 +28,8 @@ const maxHashedBytes = 10 * 1024 * 1024;
  * Watches the work in nested repositories, of which a tree has only the commit. git never compares their files, because
  * it would run the filters that they configure.
  */
-export const createNestedWatch = (root: string): NestedWatch => {
+export const createNestedWatch = (tree: OuterTree): NestedWatch => {
+  const { root } = tree;
   /** Contents of files that were written to: writing the same content again is not a change. */
   const contents = new Map<string, { readonly stamp: string; readonly hash: string }>();
   const isRewritten = (name: string, before: string, after: string): boolean => {
@@ -52,7 +57,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
       const open = [...repositories];
       for (let name = open.pop(); name !== undefined; name = open.pop()) {
         if (found.has(name) || !isRepository(root, name)) continue;
-        const { files, repositories: deeper } = await filesOf(root, name);
+        const { files, repositories: deeper } = await filesOf(tree, name);
         found.set(name, files);
         for (const one of deeper) open.push(one);
       }
@@ -79,16 +84,13 @@ const inside = (status: FileDiff['status'], name: string): FileDiff => ({
   after: '',
 });
 
-const filesOf = async (root: string, repository: string) => {
-  const { stdout } = await gitInside(root, repository, [
-    'ls-files',
-    '-z',
-    '--cached',
-    '--others',
-    '--exclude-standard',
-  ]);
+const filesOf = async (tree: OuterTree, repository: string) => {
+  const { root } = tree;
   const files = new Map<string, string>();
   const repositories: string[] = [];
+  if ((await inspect(tree, repository)) === null) return { files, repositories };
+  const listed: GitArguments = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { stdout } = await gitInside(root, repository, listed);
   for (const below of new Set(stdout.split('\0').filter(Boolean))) {
     const name = `${repository}/${below.replace(/\/$/, '')}`;
     const stats = statsAt(root, name);
@@ -105,10 +107,29 @@ const filesOf = async (root: string, repository: string) => {
 export const isRepository = (root: string, name: string): boolean =>
   (statsOfName(root, name)?.isDirectory() ?? false) && existsSync(pathOf(root, `${name}/.git`));
 
-/** Returns the commit that is checked out in a nested repository; null if it has none. */
-export const nestedHead = async (root: string, repository: string): Promise<string | null> => {
-  const { code, stdout } = await gitInside(root, repository, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  return code === 0 ? stdout.trim() : null;
+/**
+ * Returns the commit that is checked out in a nested repository; null if it has none, or if the repository is outside of
+ * the project.
+ */
+export const nestedHead = async (tree: OuterTree, repository: string): Promise<string | null> =>
+  (await inspect(tree, repository))?.head ?? null;
+
+/**
+ * Returns null if the repository belongs to another place: its `.git`, a `commondir` or a `core.worktree` can lead
+ * anywhere. That of a submodule is in the git folder of the outer repository.
+ */
+const inspect = async (tree: OuterTree, repository: string): Promise<{ readonly head: string | null } | null> => {
+  const asked: GitArguments = ['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel', 'HEAD^{commit}'];
+  const { code, stdout } = await gitInside(tree.root, repository, asked);
+  const [own, shared, top, head = '', ...more] = toUtf8(stdout).trimEnd().split('\n');
+  if (!own || !shared || !top || more.length > 0) return null;
+  const folder = `${tree.root}/${toUtf8(repository)}`;
+  const around = [tree.root, sharedFolderOf(tree)].map(realPath);
+  const isInside = [own, shared].every((path) => {
+    const real = realPath(resolve(folder, path));
+    return around.some((each) => isWithin(real, each));
+  });
+  return isInside && realPath(top) === realPath(folder) ? { head: code === 0 ? head : null } : null;
 };
 
 /**

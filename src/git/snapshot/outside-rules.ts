@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { longestText } from '../../files/safe.ts';
 import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { git, toUtf8 } from '../call/git.ts';
-import { fingerprint, type WorkTree } from '../work-tree.ts';
+import { fingerprint, sharedFolderOf, type WorkTree } from '../work-tree.ts';
 
 /**
  * Returns a function that reads the ignore rules that are in no tree, lowest precedence first: those of the user, then
@@ -27,7 +27,7 @@ export const configFiles = ({ gitDir, exclude }: WorkTree): string[] => {
   const global = currentScope().env.GIT_CONFIG_GLOBAL;
   return [
     // Shared by linked work trees, like info/exclude.
-    join(dirname(dirname(exclude)), 'config'),
+    join(sharedFolderOf({ exclude }), 'config'),
     join(gitDir, 'config.worktree'),
     ...(global === undefined ? [join(homedir(), '.gitconfig'), join(userFolder(), 'config')] : [global]),
   ];

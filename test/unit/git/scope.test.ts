@@ -22,6 +22,8 @@ test('the end of a run terminates its git, but not that of another run in the sa
   const kills = [new AbortController(), new AbortController()];
   const never = new AbortController().signal;
   const ended: number[] = [];
+  // The first command also asks for the version.
+  await answers();
   const runs = kills.map((kill, index) =>
     withGitScope(async () => {
       const release = limitGit({ stop: never, kill: kill.signal, graceMs: () => 0 });
