@@ -1,5 +1,5 @@
 import { listChanges } from '../changes/sources.ts';
-import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
+import { tasksOfRun, lastSaved } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { type Usage, unknownUsage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
@@ -100,7 +100,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
 };
 
 const tasksOf = async (project: Project, view: RunView): Promise<TaskCount | null> => {
-  const tasks = await currentTasks(project, view.change, view).catch(() => null);
+  const tasks = await tasksOfRun(project, view).catch(() => null);
   return tasks && countTasks(tasks);
 };
 
