@@ -383,6 +383,10 @@ const table = {
     text: (change: string, open: number, total: number) =>
       `${change} has ${open} open ${open === 1 ? 'task' : 'tasks'} (of ${total}). Finish ${open === 1 ? 'it' : 'them'}, or archive the change anyway with --force.`,
   },
+  'no-archive': {
+    exit: 2,
+    text: (id: string, source: string) => `${id} stays where it is: ${source} has no archive for finished changes.`,
+  },
   'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
     exit: 2,

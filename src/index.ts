@@ -1,4 +1,4 @@
-import { resolveChange } from './changes/sources.ts';
+import { changeOf, resolveChange } from './changes/sources.ts';
 import { flagNames, type FlagName, flagOf } from './config/flags.ts';
 import { parseFlags, type RawFlags, resolveOptions } from './config/resolve.ts';
 import { asUserError } from './errors.ts';
@@ -90,7 +90,10 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     const change = await resolveChange(project, options.change);
     const settings = { ...firstAgent(agents), ...options.settings };
     const resolved = await resolveOptions({ flagValues: parseSettings(settings), env, project });
-    const spec = await takeOver(runSpec(resolved, { project, change, prompt, cwd: project.root }), env);
+    const spec = await takeOver(
+      runSpec(resolved, { project, target: await changeOf(project, change), prompt, cwd: project.root }),
+      env,
+    );
     const isFunction = (name: string) => Object.hasOwn(agents, name);
     const services = await prepareRuns({
       project,

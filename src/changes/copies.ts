@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemProblem, userError } from '../errors.ts';
-import { createFolder, entriesOf } from '../files/folders.ts';
+import { createFolder, entriesOf, filesBelow } from '../files/folders.ts';
 import { readSafely, removeSafely, writeSafely } from '../files/safe.ts';
 import { fileAt } from '../git/call/git.ts';
 import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { planningPaths } from './planning-paths.ts';
-import { changeOf, isTasksFile, planningFolders } from './sources.ts';
+import type { Change } from './source.ts';
 import { makeRalphFolder } from '../store/folders.ts';
 import { mergeTasks } from './task-merge.ts';
 import { copiesFolder } from '../store/paths.ts';
@@ -20,7 +20,7 @@ import { copiesFolder } from '../store/paths.ts';
  */
 export interface Copied {
   readonly project: Project;
-  readonly change: string;
+  readonly change: Change;
   /** The folder of the project in the worktree. */
   readonly root: string;
 }
@@ -71,7 +71,7 @@ export const openCopies = (copied: Copied): Copies => {
 /** Gives a new branch the project's version, regardless of what is committed. */
 export const createCopy = (copied: Copied): void => {
   const { project, change, root } = copied;
-  deleteCopies(project, change);
+  deleteCopies(project, change.id);
   const plans = planningPaths(project, change);
   const known = new Set(filesAmong(project.root, plans));
   for (const path of filesAmong(root, plans)) if (!known.has(path)) removeSafely(join(root, path));
@@ -80,26 +80,26 @@ export const createCopy = (copied: Copied): void => {
 };
 
 const saveBase = ({ project, change }: Copied): void => {
-  makeRalphFolder(project, change);
-  createFolder(baseFolder(project, change));
-  for (const plan of planningPaths(project, change))
-    copy(join(project.root, plan), join(baseFolder(project, change), plan));
+  makeRalphFolder(project, change.id);
+  const base = baseFolder(project, change.id);
+  createFolder(base);
+  for (const plan of planningPaths(project, change)) copy(join(project.root, plan), join(base, plan));
 };
 
 /** Saves the copy of a worktree that is about to be removed, with the commit at the tip of its branch. */
 export const saveCopy = ({ project, change, root }: Copied, tip: string): void => {
-  const folder = workFolder(project, change);
+  const folder = workFolder(project, change.id);
   removeSafely(folder);
   for (const plan of planningPaths(project, change))
     if (existsSync(join(root, plan))) copy(join(root, plan), join(folder, plan));
-  createFolder(copiesFolder(project, change));
-  writeSafely(tipFile(project, change), tip);
+  createFolder(copiesFolder(project, change.id));
+  writeSafely(tipFile(project, change.id), tip);
 };
 
 /** Restores the saved copy in a worktree that is created again, unless its branch has moved since. */
 export const restoreCopy = ({ project, change, root }: Copied, tip: string | null): void => {
   const plans = planningPaths(project, change);
-  const saved = savedCopy(project, change, tip);
+  const saved = savedCopy(project, change.id, tip);
   if (saved !== null)
     for (const plan of plans) if (existsSync(join(saved, plan))) copy(join(saved, plan), join(root, plan));
   for (const path of filesAmong(project.root, plans))
@@ -117,10 +117,13 @@ export const savedCopy = (project: Project, change: string, tip: string | null):
 export const deleteCopies = (project: Project, change: string): void => removeSafely(copiesFolder(project, change));
 
 /** Merges the project's task file with that of a copy. Returns null if the user deleted it. */
-export const mergedTasks = async (project: Project, change: string, theirs: Buffer): Promise<string | null> => {
-  const file = changeOf(project, change).tasksFile;
+export const mergedTasks = async (
+  project: Project,
+  { id, tasksFile: file }: Change,
+  theirs: Buffer,
+): Promise<string | null> => {
   const mine = bytesOf(join(project.root, file));
-  const merged = await mergeCopies(file, { base: baseOf(project, change, file), mine, theirs });
+  const merged = await mergeCopies({ base: baseOf(project, id, file), mine, theirs, isTasks: true });
   const best = merged.kind === 'conflict' ? theirs : merged.bytes;
   return best?.toString() ?? null;
 };
@@ -129,17 +132,15 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   const { project, change, root } = copied;
   const plans = planningPaths(project, change);
   // It was archived, or another branch is checked out: that is not an edit of the user.
-  if (!existsSync(join(project.root, changeOf(project, change).folder))) return nothing;
-  const isKnown = existsSync(baseFolder(project, change));
-  const paths = new Set([
-    ...filesAmong(project.root, plans),
-    ...filesAmong(baseFolder(project, change), planningFolders),
-  ]);
+  if (!existsSync(join(project.root, change.folder))) return nothing;
+  const baseCopy = baseFolder(project, change.id);
+  const isKnown = existsSync(baseCopy);
+  const paths = new Set([...filesAmong(project.root, plans), ...filesBelow(baseCopy)]);
   const [taken, conflicts, settled]: [string[], string[], string[]] = [[], [], []];
   for (const path of paths) {
     const [mine, theirs] = [bytesOf(join(project.root, path)), bytesOf(join(root, path))];
-    const base = baseOf(project, change, path);
-    const merged = await mergeCopies(path, { base, mine, theirs });
+    const base = baseOf(project, change.id, path);
+    const merged = await mergeCopies({ base, mine, theirs, isTasks: path === change.tasksFile });
     if (merged.kind === 'conflict' || isBlocked(root, path)) {
       conflicts.push(path);
       continue;
@@ -149,7 +150,7 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
       taken.push(path);
     }
     if (base !== undefined && !isSame(mine, base)) settled.push(path);
-    if (isKnown) put(join(baseFolder(project, change), path), mine);
+    if (isKnown) put(join(baseCopy, path), mine);
   }
   if (!isKnown) saveBase(copied);
   return { taken, conflicts, settled };
@@ -164,13 +165,14 @@ interface Versions {
   readonly mine: Bytes;
   /** The agent's. */
   readonly theirs: Bytes;
+  /** In a task file, ticks and new tasks of both are merged. */
+  readonly isTasks: boolean;
 }
 
 export type Merged = { readonly kind: 'merged'; readonly bytes: Bytes } | { readonly kind: 'conflict' };
 
-/** Three-way merge of a file; `path` is relative to a root. */
-export const mergeCopies = async (path: string, { base, mine, theirs }: Versions): Promise<Merged> => {
-  const isTasks = isTasksFile(path);
+/** Three-way merge of a file. */
+export const mergeCopies = async ({ base, mine, theirs, isTasks }: Versions): Promise<Merged> => {
   if (isSame(mine, theirs) || (base !== undefined && isSame(mine, base))) return { kind: 'merged', bytes: theirs };
   if (base !== undefined && isSame(theirs, base)) return { kind: 'merged', bytes: mine };
   if (theirs === null) return { kind: 'merged', bytes: mine };

@@ -30,7 +30,8 @@ const withZeros = (query: string): string => {
 };
 
 /** Whether a text has the form of the id of a change, or of the beginning of one, and cannot be a sentence. */
-export const looksLikeId = (text: string): boolean => /^\d{1,3}(?:-\d{1,2}(?:_[a-z0-9-]*)?)?$/.test(text);
+export const looksLikeId = (text: string): boolean =>
+  /^\d{1,3}(?:-\d{1,2}(?:_[a-z0-9-]*)?|-[a-z][a-z0-9-]*)?$/.test(text);
 
 /** The id without its slug, such as `002-01`; an id of another form is returned whole. */
 export const shortId = (changeId: string): string => /^(\d{3}-\d{2})_/.exec(changeId)?.[1] ?? changeId;

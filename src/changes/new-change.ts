@@ -44,7 +44,7 @@ export const createDrafted = async (project: Project, draft: NewChange): Promise
     try {
       writeChange(project, draft);
     } catch (error) {
-      removeSafely(join(project.root, spoolSource.change(draft.id).folder));
+      removeSafely(join(project.root, spoolSource.change(project.root, draft.id).folder));
       throw error;
     }
   });
@@ -56,7 +56,7 @@ export const createDrafted = async (project: Project, draft: NewChange): Promise
  */
 export const removeDrafted = (project: Project, draft: NewChange, { isAlone }: { isAlone: boolean }): void => {
   const { root } = project;
-  const { folder, proposalFile } = spoolSource.change(draft.id);
+  const { folder, proposalFile } = spoolSource.change(project.root, draft.id);
   if (readSafely(join(root, proposalFile))?.toString('utf8') !== draft.proposal) return;
   removeSafely(join(root, folder));
   removeSafely(ralphFolder(project, draft.id));

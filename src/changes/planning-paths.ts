@@ -1,18 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Project } from '../store/project.ts';
-import { changeOf, planningFolders } from './sources.ts';
 import { configPath } from '../store/paths.ts';
+import type { Project } from '../store/project.ts';
+import type { Change } from './source.ts';
 
-/** Existing paths of the change, its module and the config file, relative to the project. They may not be committed yet. */
-export const planningPaths = (project: Project, change: string): string[] =>
-  [...changeOf(project, change).planningPaths(project.root), configPath].filter((path) =>
-    existsSync(join(project.root, path)),
-  );
+/** Existing paths of the change, what belongs to it, and the config file, relative to the project. They may not be committed yet. */
+export const planningPaths = ({ root }: Project, change: Change): string[] =>
+  [...change.planningPaths(root), configPath].filter((path) => existsSync(join(root, path)));
 
 /** Whether a path is one of these, or below one. */
 export const isAmong = (paths: readonly string[], path: string): boolean =>
   paths.some((each) => path === each || path.startsWith(`${each}/`));
 
 /** Whether a file, relative to a root, plans work and is not work itself. */
-export const isPlanning = (path: string): boolean => isAmong(planningFolders, path.replaceAll('\\', '/'));
+export const isPlanning = ({ planningFolders }: Pick<Change, 'planningFolders'>, path: string): boolean =>
+  isAmong(planningFolders, path.replaceAll('\\', '/'));

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { readText } from '../files/read.ts';
+import { textInside } from '../files/inside.ts';
 import type { Change } from './source.ts';
 
 /** Requirements as `<capability>: <requirement>`, by a key that ignores case and white space. */
@@ -9,7 +8,7 @@ export type Claims = ReadonlyMap<string, string>;
 export const claimsOf = (change: Change, root: string): Claims => {
   const specs = change.documents(root).filter(({ kind, name }) => kind === 'spec' && name.endsWith('.md'));
   const claims = specs.flatMap(({ path, name }) => {
-    const text = readText(join(root, path)) ?? '';
+    const text = textInside(root, path) ?? '';
     const capability = name.replace(/(?:^|\/)spec\.md$/, '');
     return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title!.trimEnd()}`);
   });

@@ -1,4 +1,5 @@
-export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module';
+/** `context` is what the project says about all changes; a `checklist` is ticked by reviewers only. */
+export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module' | 'context' | 'checklist';
 
 /** A file that defines what a change must achieve. */
 export interface ChangeDocument {
@@ -15,6 +16,15 @@ export interface ChangeFile {
   readonly name: string;
 }
 
+/** A file whose text is part of the prompt. */
+export interface PromptSection {
+  readonly title: string;
+  /** Relative to the root. */
+  readonly path: string;
+  /** The part of the file that the agent gets; null for none of it. The whole file if this is missing. */
+  readonly excerpt?: (text: string) => string | null;
+}
+
 /**
  * A change, independent of where it is read: all paths are relative to a root, which is the project or the project's
  * folder in a worktree. None of its files has to exist.
@@ -29,12 +39,20 @@ export interface Change {
   /** The task as the agent gets it, and the first file that a user edits. */
   readonly proposalFile: string;
   readonly tasksFile: string;
+  /** Folders, relative to a root, whose files plan work and are not work themselves. */
+  readonly planningFolders: readonly string[];
+  /** Whether no byte of a file may change, not even a tick. The path is relative to a root. */
+  isExact(path: string): boolean;
   /** Whether a proposal is still the empty template of the source. */
   isTemplate(proposal: string): boolean;
   /** What the guard watches. Files with a fixed name are listed whether or not they exist. */
   documents(root: string): ChangeDocument[];
-  /** Existing files besides the proposal, in the order in which an agent should read them: specs first. */
+  /** Existing files besides the proposal that the prompt names, in the order in which an agent should read them. */
   files(root: string): ChangeFile[];
+  /** What the prompt contains besides the proposal and the module, in this order. */
+  sections(root: string): PromptSection[];
+  /** What a person should settle before an agent starts: a sentence each. */
+  warnings(root: string): string[];
   /** Files and folders that a worktree gets a copy of. */
   planningPaths(root: string): string[];
 }
@@ -52,18 +70,13 @@ export interface ChangeSource {
   readonly name: string;
   /** Where its changes are, relative to a root. */
   readonly folder: string;
-  /** Folders, relative to a root, whose files plan work and are not work themselves. */
-  readonly planningFolders: readonly string[];
   /** The ids of active changes, sorted. */
-  list(root: string): Promise<string[]>;
-  listArchived(root: string): Promise<string[]>;
+  list(root: string): string[];
+  listArchived(root: string): string[];
   /** An archived change, with the paths that it has now; null if there is none with this id. The latest one wins. */
-  archived(root: string, id: string): Promise<Change | null>;
-  has(root: string, id: string): boolean;
+  archived(root: string, id: string): Change | null;
   /** Only for ids that `list` has returned: a made-up one could lead out of the folder. */
-  change(id: string): Change;
-  /** Whether a path, relative to a root, is the task file of any of its changes. */
-  isTasksFile(path: string): boolean;
-  /** Moves a change out of the active ones and returns its new path, relative to the root. */
-  archive(root: string, change: Change): string;
+  change(root: string, id: string): Change;
+  /** Moves a change out of the active ones and returns its new path, relative to the root. null if it cannot be done. */
+  archive: ((root: string, change: Change) => string) | null;
 }

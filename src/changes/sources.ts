@@ -1,63 +1,167 @@
+import { join } from 'node:path';
 import { userError } from '../errors.ts';
+import { isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
+import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
 import { matchId } from './ids.ts';
 import type { Change, ChangeSource } from './source.ts';
 import { spoolSource } from './spool/source.ts';
 
-/** If two sources have a change with the same id, the first one wins. */
-const sources: readonly [ChangeSource, ...ChangeSource[]] = [spoolSource];
+/*
+ * A change has the id that its source gives it. If several sources of a project have a change with the same id, the ids
+ * of all of them begin with the name of the source, as in `kiro:login`.
+ */
 
-/** Where changes are looked for, for messages. */
-export const sourceFolders = sources.map(({ folder }) => folder).join(', ');
+interface SourceRow {
+  /** Whether a project uses the source, which is in this folder. */
+  readonly isUsed: (root: string, folder: string) => boolean;
+  /** Loads only what is used. */
+  readonly open: (folder: string) => Promise<ChangeSource>;
+}
 
-export const planningFolders: readonly string[] = sources.flatMap((source) => source.planningFolders);
-
-export const listChanges = async ({ root }: Project): Promise<string[]> => {
-  const ids = await Promise.all(sources.map((source) => source.list(root)));
-  return [...new Set(ids.flat())].toSorted();
+const rows: Readonly<Record<SourceName, SourceRow>> = {
+  spool: { isUsed: () => true, open: async () => spoolSource },
+  openspec: {
+    isUsed: (root, folder) => isFolderInside(root, join(folder, 'changes')),
+    open: async (folder) => (await import('./openspec/source.ts')).openSpecSource(folder),
+  },
+  ito: {
+    isUsed: (root, folder) => isFolderInside(root, join(folder, 'changes')),
+    open: async (folder) => (await import('./ito/source.ts')).itoSource(folder),
+  },
+  'spec-kit': {
+    isUsed: (root, folder) => isFolderInside(root, '.specify') && isFolderInside(root, folder),
+    open: async (folder) => (await import('./spec-kit/source.ts')).specKitSource(folder),
+  },
+  kiro: {
+    isUsed: (root, folder) => isFolderInside(root, join(folder, 'specs')),
+    open: async (folder) => (await import('./kiro/source.ts')).kiroSource(folder),
+  },
 };
 
-export const listArchived = async ({ root }: Project): Promise<string[]> =>
-  (await Promise.all(sources.map((source) => source.listArchived(root)))).flat();
+/** The sources that a project uses. */
+const openSources = async (project: Project): Promise<ChangeSource[]> => {
+  const folders = sourceFolders(project);
+  const used = sourceNames.filter((name) => rows[name].isUsed(project.root, folders[name]));
+  return Promise.all(used.map((name) => rows[name].open(folders[name])));
+};
+
+/** Where the changes of a project are looked for, for messages. */
+export const changeFolders = async (project: Project): Promise<string> =>
+  (await openSources(project)).map(({ folder }) => folder).join(', ');
+
+interface Listed {
+  readonly id: string;
+  readonly source: ChangeSource;
+  /** What the source calls it. */
+  readonly name: string;
+}
+
+/** Lists what each source has, with ids that differ. */
+const identify = (
+  sources: readonly ChangeSource[],
+  namesIn: (source: ChangeSource) => readonly string[],
+): readonly Listed[] => {
+  const all = sources.flatMap((source) => namesIn(source).map((name) => ({ source, name })));
+  const isShared = (name: string) =>
+    new Set(all.filter((each) => each.name === name).map((each) => each.source)).size > 1;
+  return all.map((each) => ({ ...each, id: isShared(each.name) ? `${each.source.name}:${each.name}` : each.name }));
+};
+
+const listed = async (project: Project): Promise<readonly Listed[]> =>
+  identify(await openSources(project), (source) => source.list(project.root));
+
+const listedArchived = async (project: Project): Promise<readonly Listed[]> =>
+  identify(await openSources(project), (source) => [...new Set(source.listArchived(project.root))]);
+
+/** The ids of the active changes, sorted. `only` is the name of a source. */
+export const listChanges = async (project: Project, only: string | null = null): Promise<string[]> =>
+  (await listed(project))
+    .filter(({ source }) => only === null || source.name === only)
+    .map(({ id }) => id)
+    .toSorted();
+
+export const listArchived = async (project: Project): Promise<string[]> =>
+  (await listedArchived(project)).map(({ id }) => id);
 
 /** Returns the id of the active change that matches; throws an error that lists the candidates if not exactly one does. */
-export const resolveChange = async (project: Project, query: string): Promise<string> =>
-  resolveAmong(query, await listChanges(project));
+export const resolveChange = async (project: Project, query: string, only: string | null = null): Promise<string> =>
+  resolveAmong(project, query, await listChanges(project, only));
 
 /** The same for a command that only reads: if no active change matches, an archived one may. */
 export const resolveAnyChange = async (project: Project, query: string): Promise<string> => {
   const ids = await listChanges(project);
-  if (matchId(query, ids).kind !== 'none') return resolveAmong(query, ids);
-  const archived = [...new Set(await listArchived(project))];
-  return matchId(query, archived).kind === 'none' ? resolveAmong(query, ids) : resolveAmong(query, archived);
+  const archived = matchQuery(query, ids).kind === 'none' ? await listArchived(project) : [];
+  const isArchived = archived.length > 0 && matchQuery(query, archived).kind !== 'none';
+  return resolveAmong(project, query, isArchived ? archived : ids);
 };
 
-const resolveAmong = (query: string, ids: readonly string[]): string => {
-  const match = matchId(query, ids);
+const resolveAmong = async (project: Project, query: string, ids: readonly string[]): Promise<string> => {
+  const match = matchQuery(query, ids);
   switch (match.kind) {
     case 'one':
       return match.id;
     case 'several':
       throw userError('ambiguous-change', query, match.ids);
     case 'none':
-      throw userError('unknown-change', { query, folder: sourceFolders, near: match.near, ids });
+      throw userError('unknown-change', { query, folder: await changeFolders(project), near: match.near, ids });
   }
 };
 
-/** The change with an id from `listChanges`, or from a run. It may be gone, for example while another branch is checked out. */
-export const changeOf = ({ root }: Project, id: string): Change =>
-  (sources.find((source) => source.has(root, id)) ?? sources[0]).change(id);
-
-/** A change that was archived, at its path in the archive; null if there is none with this id. */
-export const archivedChange = async ({ root }: Project, id: string): Promise<Change | null> => {
-  const found = await Promise.all(sources.map((source) => source.archived(root, id)));
-  return found.find((change) => change !== null) ?? null;
+/** The name of a source may be given or left out: `login` matches `kiro:login`, and `kiro:login` matches `login`. */
+const matchQuery = (query: string, ids: readonly string[]): ReturnType<typeof matchId> => {
+  const match = matchId(query, ids);
+  if (match.kind !== 'none') return match;
+  const named = ids.filter((id) => splitId(id).name === query);
+  if (named.length > 0) return named.length === 1 ? { kind: 'one', id: named[0]! } : { kind: 'several', ids: named };
+  const { source, name } = splitId(query);
+  return source !== null && ids.includes(name) ? { kind: 'one', id: name } : match;
 };
 
-export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
-  (await listChanges(project)).filter((id) => changeOf(project, id).module === moduleId);
+/** Whether a text is the id of an active change, with or without the name of its source. */
+export const isChangeId = async (project: Project, text: string): Promise<boolean> => {
+  const ids = await listChanges(project);
+  return [text, splitId(text).name].some((each) => ids.includes(each)) || ids.some((id) => splitId(id).name === text);
+};
 
-export const archiveChange = ({ root }: Project, change: Change): string =>
-  sources.find(({ name }) => name === change.source)!.archive(root, change);
+/** Splits `kiro:login` into the name of the source and what the source calls the change. */
+const splitId = (id: string): { readonly source: SourceName | null; readonly name: string } => {
+  const source = sourceNames.find((name) => id.startsWith(`${name}:`)) ?? null;
+  return { source, name: source === null ? id : id.slice(source.length + 1) };
+};
 
-export const isTasksFile = (path: string): boolean => sources.some((source) => source.isTasksFile(path));
+/**
+ * The change with an id from `listChanges`, or from a run, whose source is given. It may be gone, for example while
+ * another branch is checked out.
+ */
+export const changeOf = async (project: Project, id: string, from: string | null = null): Promise<Change> => {
+  const { root } = project;
+  const sources = await openSources(project);
+  const { source, name } = splitId(id);
+  const wanted = source ?? from;
+  const found =
+    wanted === null
+      ? sources.find((each) => each.list(root).includes(name))
+      : sources.find((each) => each.name === wanted);
+  return { ...(found ?? spoolSource).change(root, name), id };
+};
+
+/** A change that was archived, at its path in the archive; null if there is none with this id. */
+export const archivedChange = async (project: Project, id: string): Promise<Change | null> => {
+  const found = (await listedArchived(project)).find((each) => each.id === id);
+  const change = found?.source.archived(project.root, found.name) ?? null;
+  return change && { ...change, id };
+};
+
+export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> => {
+  const all = await listed(project);
+  const ids = all.filter(({ source, name }) => source.change(project.root, name).module === moduleId);
+  return ids.map(({ id }) => id).toSorted();
+};
+
+/** Moves a change to the archive of its source and returns its new path. */
+export const archiveChange = async (project: Project, change: Change): Promise<string> => {
+  const source = (await openSources(project)).find(({ name }) => name === change.source);
+  if (!source?.archive) throw userError('no-archive', change.id, change.source);
+  return source.archive(project.root, { ...change, id: splitId(change.id).name });
+};

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
-import { readText } from '../files/read.ts';
+import { textInside } from '../files/inside.ts';
 import type { Change } from './source.ts';
 import { parseTasks, type Task } from './tasks.ts';
 
 /** Returns null if the change has no task file in this root. */
 export const readTasks = ({ tasksFile }: Change, root: string): Task[] | null => {
-  const text = readText(join(root, tasksFile));
+  const text = textInside(root, tasksFile);
   return text === null ? null : parseTasks(text);
 };
 

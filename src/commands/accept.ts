@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { refuseAgents } from './shared/refuse-agents.ts';
-import { resolveChange } from '../changes/sources.ts';
+import { changeOf, resolveChange } from '../changes/sources.ts';
 import { readConfig } from '../config/file.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering } from '../guard/guard.ts';
@@ -31,7 +31,8 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   const root = view?.workspace && existsSync(view.workspace.root) ? view.workspace.root : project.root;
   const folder = userRecordFolder(project, change, env);
   const commands = view ? withSecrets(folder, view).gate.verify : [];
-  const moved = acceptGoal({ project: { root }, change, commands, folder });
+  const target = await changeOf(project, change, view?.source ?? null);
+  const moved = acceptGoal({ project: { root }, change: target, commands, folder });
   const context = acceptContext({ project, change, env });
   if (context) terminal.print('Accepted the current context.txt.\n');
   const repository = await acceptRepository({ project, change, env });

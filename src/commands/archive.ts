@@ -10,12 +10,12 @@ import type { Invocation } from './shared/command.ts';
 export const run = async ({ args, rawFlags, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
   const id = await resolveChange(project, args[0]!);
-  const change = changeOf(project, id);
+  const change = await changeOf(project, id);
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
   const lock = lockChange(project, id, { treeFolder: null });
   try {
-    terminal.print(`Archived ${id} as ${archiveChange(project, change)}\n`);
+    terminal.print(`Archived ${id} as ${await archiveChange(project, change)}\n`);
     return 0;
   } finally {
     lock.release();

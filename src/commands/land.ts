@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import { resolveChange } from '../changes/sources.ts';
+import { changeOf, resolveChange } from '../changes/sources.ts';
 import { blockedOr } from '../git/call/blocked.ts';
 import { limitGit, whyUnresponsive } from '../git/call/deadline.ts';
 import { gitDirOf } from '../git/work-tree.ts';
@@ -9,6 +9,7 @@ import { trustLanding } from '../land/settings.ts';
 import { withProcessScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
+import { readState } from '../store/state.ts';
 import { checkRepository } from '../run/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -43,6 +44,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
     const request: LandRequest = {
       project,
       change,
+      target: await changeOf(project, change, (await readState(project, change))?.source ?? null),
       settings,
       stopSignals,
       env,

@@ -13,16 +13,19 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   for (const { damage } of changes) if (damage !== null) terminal.log(`${damage}\n`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) terminal.printResult(`${rawFlags.archived ? noneArchived : noneActive}\n`);
-  else terminal.printResult(`${renderTable(columnsAt(new Date()), changes, canvasOf(terminal)).join('\n')}\n`);
+  else
+    terminal.printResult(`${renderTable(columnsFor(changes, new Date()), changes, canvasOf(terminal)).join('\n')}\n`);
   return 0;
 };
 
 const noneActive = 'No active changes. Start one with: spool ralph "Describe the change in a sentence"';
 const noneArchived = 'No archived changes. Archive one with "spool archive <change>".';
 
-const columnsAt = (now: Date): readonly Column<ChangeOverview>[] => [
+/** The source of changes is shown if there are others than Spool's own, and their module if any has one. */
+const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Column<ChangeOverview>[] => [
   { title: 'change', value: ({ id }) => id, min: 9 },
-  { title: 'module', value: ({ module }) => module ?? '-', drop: 3 },
+  ...(changes.some(({ source }) => source !== 'spool') ? [sourceColumn] : []),
+  ...(changes.some(({ source, module }) => source === 'spool' || module !== null) ? [moduleColumn] : []),
   { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`) },
   {
     title: 'last run',
@@ -32,6 +35,9 @@ const columnsAt = (now: Date): readonly Column<ChangeOverview>[] => [
   { title: '#', numeric: true, value: ({ lastRun }) => String(lastRun?.iteration ?? '-'), drop: 2 },
   { title: 'ended', value: ({ lastRun }) => endText(lastRun, now), drop: 1 },
 ];
+
+const sourceColumn: Column<ChangeOverview> = { title: 'source', value: ({ source }) => source, drop: 4 };
+const moduleColumn: Column<ChangeOverview> = { title: 'module', value: ({ module }) => module ?? '-', drop: 3 };
 
 const endText = (lastRun: ChangeOverview['lastRun'], now: Date): string =>
   lastRun?.status === 'running' || !lastRun?.endedAt ? '-' : timeAgo(lastRun.endedAt, now);

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import type { Change } from '../changes/source.ts';
 import { archivedChange, changeOf, changesOfModule, listArchived, listChanges } from '../changes/sources.ts';
 import { readText } from '../files/read.ts';
 import { findProject, type Project } from '../store/project.ts';
@@ -54,7 +53,7 @@ const findArchived = async (project: Project, query: string, near: string | null
 };
 
 /** What is shown of a change. */
-interface ChangePage extends Pick<ChangeOverview, 'id' | 'module' | 'lastRun'> {
+interface ChangePage extends Pick<ChangeOverview, 'id' | 'source' | 'module' | 'lastRun'> {
   readonly kind: 'change';
   readonly archived: boolean;
   readonly folder: string;
@@ -69,19 +68,21 @@ const readChange = async (
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
 ): Promise<ChangePage> => {
   const old = archived ? await archivedChange(project, id) : null;
-  const { folder, proposalFile }: Change = old ?? changeOf(project, id);
-  const { module, lastRun, damage } = await overview(project, id, env, old);
+  const change = old ?? (await changeOf(project, id));
+  const { folder, proposalFile } = change;
+  const { source, module, lastRun, damage } = await overview(project, id, env, old);
   if (damage !== null) terminal.log(`${damage}\n`);
-  const tasks = (old ? await readTasks(old, project.root) : await tasksOf(project, id)) ?? [];
+  const tasks = (old ? readTasks(old, project.root) : await tasksOf(project, change)) ?? [];
   const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;
-  return { kind: 'change', id, archived, module, folder, proposalFile, lastRun, tasks, proposal };
+  return { kind: 'change', id, archived, source, module, folder, proposalFile, lastRun, tasks, proposal };
 };
 
-const changeLines = ({ id, archived, module, folder, proposalFile, lastRun, tasks, proposal }: ChangePage) => {
+const changeLines = ({ id, archived, source, module, folder, proposalFile, lastRun, tasks, proposal }: ChangePage) => {
   const { done, total } = countTasks(tasks);
   return [
     `Change    ${id}${archived ? ' (archived)' : ''}`,
-    `Module    ${module ?? 'none'}`,
+    ...(source === 'spool' ? [] : [`Source    ${source}`]),
+    ...(module === null && source !== 'spool' ? [] : [`Module    ${module ?? 'none'}`]),
     `Folder    ${folder}`,
     `Last run  ${describeLastRun(lastRun)}`,
     `Tasks     ${done} of ${total} done`,

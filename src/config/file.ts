@@ -4,6 +4,7 @@ import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValue
 import { parseTarget, withoutTokens } from './notifications.ts';
 import { parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
+import { sourcesProblem } from '../changes/folders.ts';
 import type { Harness } from '../harness/harness.ts';
 import { parseJsonText } from '../text/json.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
@@ -52,7 +53,17 @@ export const configName = (project: Project): string => relative(project.root, c
 /** Parses a text as the config file of a project. */
 export const configIn = async (project: Project, text: string): Promise<Config> => {
   const file = configName(project);
-  const { $schema: _, harnesses: declared, changes = {}, worktree, env, ...others } = parseConfigJson(text, file);
+  const {
+    $schema: _,
+    harnesses: declared,
+    changes = {},
+    worktree,
+    env,
+    sources,
+    ...others
+  } = parseConfigJson(text, file);
+  const problem = sourcesProblem(sources);
+  if (problem !== null) throw userError('bad-config', file, problem);
   const rest = worktree === undefined ? others : { ...others, worktreeSetup: setupIn(file, worktree) };
   if (!isObject(changes))
     throw userError('bad-config', file, '"changes" must be an object that maps change IDs to settings');
@@ -121,7 +132,7 @@ export const parseConfigJson = (text: string, file: string): Record<string, unkn
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
-    const keys = [...configKeys, 'changes', 'env', 'harnesses'];
+    const keys = [...configKeys, 'changes', 'env', 'harnesses', 'sources'];
     const flag = flagNames.find((known) => known === key);
     if (flag)
       throw userError('bad-config', file, `"${key}" cannot be set in this file; pass ${flagOf(flag)} to each run`);

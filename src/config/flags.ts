@@ -67,6 +67,14 @@ export const flags = {
     help: 'Work on the changes of this module',
     sources: ['flag', 'env'],
   },
+  source: {
+    kind: 'name',
+    heading: 'What to run',
+    suggest: ['spool', 'openspec', 'ito', 'spec-kit', 'kiro'],
+    placeholder: 'name',
+    help: 'Where the change is from, if several sources have one with the same ID',
+    sources: ['flag', 'env'],
+  },
   all: { kind: 'boolean', heading: 'What to run', help: 'Work on all active changes', sources: ['flag'] },
   new: {
     kind: 'boolean',

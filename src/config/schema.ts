@@ -1,4 +1,5 @@
 import { configKeys, type Flag, flags, isNegated, isRepeatable } from './flags.ts';
+import { defaultFolders } from '../changes/folders.ts';
 import type { ValueKind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
@@ -27,6 +28,16 @@ export const configSchema = () => ({
             'Variables passed to agents, commands and hooks, such as "CI" or "AWS_*"; a few are always passed',
         },
       },
+    },
+    sources: {
+      type: 'object',
+      description: 'Folders of other tools that have changes, if they are not the default ones',
+      additionalProperties: false,
+      properties: Object.fromEntries(
+        Object.entries(defaultFolders)
+          .filter(([name]) => name !== 'spool')
+          .map(([name, folder]) => [name, { type: 'string', minLength: 1, default: folder }]),
+      ),
     },
     changes: {
       type: 'object',

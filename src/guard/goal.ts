@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isPlanning } from '../changes/planning-paths.ts';
-import type { DocumentKind } from '../changes/source.ts';
-import { changeOf, isTasksFile } from '../changes/sources.ts';
+import type { Change, DocumentKind } from '../changes/source.ts';
 import { taskTitles } from '../changes/tasks.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { anyPath, namesIn } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';
 import { readRegular } from '../files/regular.ts';
-import { longestText, readSafely } from '../files/safe.ts';
+import { readInside } from '../files/inside.ts';
+import { longestText } from '../files/safe.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
@@ -39,26 +39,25 @@ export interface Goal {
 export interface GoalRequest {
   /** The folder in which the agents work. */
   readonly project: Project;
-  readonly change: string;
+  readonly change: Change;
   /** The verify commands. */
   readonly commands: readonly string[];
 }
 
-export const openGoal = ({ project, change: id, commands }: GoalRequest): Goal => {
+export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
   const { root } = project;
-  const change = changeOf(project, id);
   const files = filesAt(root);
   const exists = (path: string) => pathExists(join(root, path));
   const documents = () => change.documents(root).filter(({ path }) => exists(path));
-  const hashIn = createHasher();
-  const hashOf = (key: string) => hashOfFile(key, root, hashIn);
+  const hashIn = createHasher(change);
+  const hashOf = (key: string) => hashOfFile(key, { root, change, hashIn });
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
   const titlesIn = cacheLast(taskTitles);
   const titles = () => titlesIn(files.read(change.tasksFile) ?? '');
   return {
     tasksKey: change.tasksFile,
     keys: () => [...new Set([...documents().map(({ path }) => path), configPath, ...decidersOf(commands, files)])],
-    isDecider: (key) => !isPlanning(key),
+    isDecider: (key) => !isPlanning(change, splitKey(key).path),
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     hashIn,
     taskTitles: titles,
@@ -72,6 +71,8 @@ export const openGoal = ({ project, change: id, commands }: GoalRequest): Goal =
         ...count(titles().length, 'task'),
         ...named('design'),
         ...named('module'),
+        ...named('context'),
+        ...count(named('checklist').length, 'checklist'),
         ...(exists(configPath) ? ['config.json'] : []),
         ...decidersOf(commands, files)
           .filter((key) => hashOf(key) !== null)
@@ -91,17 +92,25 @@ const cacheLast = <Result>(read: (text: string) => Result): ((text: string) => R
 };
 
 /** The current hashes of keys in a root. */
-export const hashesIn = (root: string, keys: Iterable<string>): Hashes =>
-  Object.fromEntries([...keys].map((key) => [key, hashOfFile(key, root, createHasher())]));
+export const hashesIn = (root: string, keys: Iterable<string>): Hashes => {
+  const hashIn = createHasher(anyChange);
+  return Object.fromEntries([...keys].map((key) => [key, hashOfFile(key, { root, change: anyChange, hashIn })]));
+};
+
+/** What a change says about its files. */
+type Planning = Pick<Change, 'planningFolders' | 'tasksFile' | 'isExact'>;
+
+/** For files that belong to no change. */
+const anyChange: Planning = { planningFolders: ['.spool'], tasksFile: '', isExact: () => false };
 
 const maxCommandLength = 40;
 
 /** The hash of a key in a version of its file; null if the version does not have it. */
-export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
+export const hashOfVersion = (key: string, bytes: Buffer, change: Planning): string | null => {
   const { path, part } = splitKey(key);
   const text = bytes.toString('utf8');
   if (part !== null) return hash(partOf(text, part));
-  if (!isPlanning(path) || isTasksFile(path)) return hash(bytes);
+  if (!isPlanning(change, path) || path === change.tasksFile || change.isExact(path)) return hash(bytes);
   // Ticked boxes and reformatted text do not change the goal.
   if (path.endsWith('.md')) return hash(wordingOf(text));
   const json = path.endsWith('.json') ? parseJsonObject(text) : null;
@@ -112,32 +121,41 @@ const hash = (content: string | Buffer | null): string | null =>
   content === null ? null : createHash('sha256').update(content).digest('hex');
 
 /** Does not parse a version again that equals the last one. */
-const createHasher = (): Goal['hashIn'] => {
+const createHasher = (change: Planning): Goal['hashIn'] => {
   const known = new Map<string, { readonly version: string | null; readonly goal: string | null }>();
   return (key, bytes) => {
     if (bytes === null) return null;
     const version = hash(bytes);
     const last = known.get(key);
     if (last?.version === version) return last.goal;
-    const goal = hashOfVersion(key, bytes);
+    const goal = hashOfVersion(key, bytes, change);
     known.set(key, { version, goal });
     return goal;
   };
 };
 
 /** The current hash of a key. A file that patterns no longer find counts as changed. */
-const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string | null => {
+interface HashRequest {
+  readonly root: string;
+  readonly change: Planning;
+  readonly hashIn: Goal['hashIn'];
+}
+
+const hashOfFile = (key: string, { root, change, hashIn }: HashRequest): string | null => {
   const { path } = splitKey(key);
-  const content = contentOf(resolve(root, path), path);
+  const content = contentOf(root, path, change);
   const hash = typeof content === 'string' ? content : hashIn(key, content);
   return hash === null || canBeListed(root, path) ? hash : `${hash} in an unreadable folder`;
 };
 
 /** Returns what identifies a file that cannot be read as a whole; null if it does not exist. */
-const contentOf = (file: string, path: string): Buffer | string | null => {
+const contentOf = (root: string, path: string, change: Planning): Buffer | string | null => {
+  const file = resolve(root, path);
   try {
     // Commands follow links, even below `.spool`.
-    const bytes = isPlanning(path) ? readSafely(file) : readRegular(anyPath(file), { limit: longestText });
+    const bytes = isPlanning(change, path)
+      ? readInside(root, path)
+      : readRegular(anyPath(file), { limit: longestText });
     return bytes ?? identityOf(file, 'size');
   } catch (error) {
     return isMissing(error) ? null : identityOf(file, (error as NodeJS.ErrnoException).code ?? '');

@@ -6,6 +6,7 @@ import { userRecordFolder } from '../store/user-record/folder.ts';
 import { isKnown } from '../store/user-record/identity.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { loopOwner, readState } from '../store/state.ts';
+import type { Change } from '../changes/source.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks } from '../changes/current-tasks.ts';
 import { pluralise } from '../text/format.ts';
@@ -15,15 +16,16 @@ import { currentStatus, type RunView } from '../ralph/view.ts';
 /** Returns why the change on a branch is not complete; null if its last run is complete. */
 export const whyIncomplete = async (
   project: Project,
-  { change, branch, env }: { readonly change: string; readonly branch: string; readonly env: NodeJS.ProcessEnv },
+  { target, branch, env }: { readonly target: Change; readonly branch: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<string | null> => {
+  const change = target.id;
   const saved = await readState(project, change);
   if (saved === null) return 'it was never run';
   const folder = userRecordFolder(project, change, env);
   if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
   const view = asRecorded(folder, saved);
   if (view.workspace !== null && view.workspace.branch !== branch) return `its last run was not on ${branch}`;
-  const tasks = await currentTasks(project, change, view);
+  const tasks = await currentTasks(project, target, view);
   const { done, total } = countTasks(tasks ?? []);
   const isOpen = view.gate.requireTasks && done < total;
   const reason =

@@ -18,15 +18,16 @@ export interface Edits {
 
 /** Merges the branch with uncommitted edits of the user, and with tasks that a run has ticked without a commit. */
 export const planEdits = async (landing: Landing, baseWorktree: string, commit: string): Promise<Edits> => {
-  const { project, change, prefix } = landing;
+  const { project, change, target, prefix } = landing;
   if (baseWorktree !== (await topOf(project.root))) return { modified: [], merged: new Map() };
-  const plans = planningPaths(project, change);
+  const plans = planningPaths(project, target);
   const work = runCopyRoot(landing);
   const dirty = new Set(((await dirtyPaths(baseWorktree)) ?? []).map(toUtf8));
   const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();
   for (const path of paths) {
+    const isTasks = path === target.tasksFile;
     const name = `${prefix}${path}`;
     const mine = bytesOf(join(project.root, path));
     const before = await blobAt(baseWorktree, landing.baseTip, name);
@@ -35,7 +36,7 @@ export const planEdits = async (landing: Landing, baseWorktree: string, commit: 
     const shared = baseOf(project, change, path);
     const unedited: Merged = { kind: 'merged', bytes: after ?? mine };
     const landed = async (base: Buffer | null | undefined): Promise<Merged> =>
-      isEdited ? await mergeCopies(path, { base, mine, theirs: after }) : unedited;
+      isEdited ? await mergeCopies({ base, mine, theirs: after, isTasks }) : unedited;
     const withoutShared = await landed(before ?? shared);
     // Edits that the run has synced already are in its copy, even if they are not on its branch.
     const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
@@ -63,7 +64,7 @@ const firstMerged = async (attempts: readonly (() => Promise<Merged>)[]) => {
 
 /** Merges what is in the copy of the run but not on its branch, such as ticks in a file that git ignores. */
 const withUncommittedWork = async (
-  { project, change, prefix, tip }: Landing,
+  { project, change, target, prefix, tip }: Landing,
   path: string,
   { landed, work }: { landed: Merged; work: string | null },
 ): Promise<Merged> => {
@@ -72,7 +73,7 @@ const withUncommittedWork = async (
   const onBranch = await blobAt(project.root, tip, `${prefix}${path}`);
   if (onBranch?.equals(theirs)) return landed;
   const base = onBranch ?? baseOf(project, change, path);
-  return mergeCopies(path, { base, mine: landed.bytes, theirs });
+  return mergeCopies({ base, mine: landed.bytes, theirs, isTasks: path === target.tasksFile });
 };
 
 /** Returns the folder with the copy of the run: its worktree, or the copy that was saved when that was removed. */

@@ -77,8 +77,8 @@ const displaceUncommitted = async (
   landing: Landing,
   { baseWorktree, commit, edits }: DisplaceRequest,
 ): Promise<DisplacedFiles> => {
-  const { project, change, base, prefix, env, cwd, say } = landing;
-  const planning = planningPaths(project, change).map((path) => `${prefix}${path}`);
+  const { project, change, target, base, prefix, env, cwd, say } = landing;
+  const planning = planningPaths(project, target).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(baseWorktree, [landing.baseTip, commit], planning);
   if (others.length > 0) throw userError('land-blocked', someOf(others.map(toUtf8)), base);
   const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));

@@ -98,8 +98,8 @@ const findBase = async ({ project, change, env }: LandRequest, branch: string): 
 };
 
 /** A change whose last run is not complete lands only with --force, or if the user confirms. */
-const mayLand = async ({ project, change, branch, env, force, confirm }: Landing): Promise<boolean> => {
-  const why = force ? null : await whyIncomplete(project, { change, branch, env });
+const mayLand = async ({ project, change, target, branch, env, force, confirm }: Landing): Promise<boolean> => {
+  const why = force ? null : await whyIncomplete(project, { target, branch, env });
   if (why === null) return true;
   if (confirm === null) throw userError('not-complete', change, why);
   return confirm(`${change} is not complete (${why}). Land it anyway?`);
@@ -124,7 +124,7 @@ const refuseDirty = async (landing: Landing): Promise<void> => {
  * Returns why the work in the worktree is not all on the branch; null if it is. The copies of the change itself do not
  * count.
  */
-const whyDirty = async ({ project, change, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
+const whyDirty = async ({ project, target, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
   const found = await findWorkTree(worktree, '');
   const busy = found.kind === 'found' ? operationInProgress(found.tree) : null;
   if (busy !== null) return `${busy} is in progress`;
@@ -132,7 +132,7 @@ const whyDirty = async ({ project, change, branch, prefix }: Landing, worktree: 
   if (there !== branch) return `it is on ${there ?? 'no branch'}`;
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git status failed in it';
-  const copies = planningPaths(project, change).map((path) => `${prefix}${path}`);
+  const copies = planningPaths(project, target).map((path) => `${prefix}${path}`);
   const file = dirty.map(toUtf8).find((path) => !isAmong(copies, path));
   return file === undefined ? null : `${joinLines(file)} is not committed`;
 };
@@ -142,14 +142,14 @@ const whyDirty = async ({ project, change, branch, prefix }: Landing, worktree: 
  * branch.
  */
 const cleanUp = async (landing: Landing, commit: string): Promise<string> => {
-  const { project, change, branch, tip, prefix, say } = landing;
+  const { project, change, target, branch, tip, prefix, say } = landing;
   const worktree = worktreePath(project, change);
   if ((await tipOf(project.root, branch)) !== tip) return 'Branch kept: it has new commits.';
   if (await isWorktree(project.root, worktree)) {
     const where = relative(project.root, worktree);
     if ((await whyDirty(landing, worktree)) !== null || (await containsRepositories(worktree)))
       return `Branch kept: there is work in ${where}.`;
-    const results = await resultsIn(project, change, { worktree, root: join(worktree, prefix) });
+    const results = await resultsIn(project, target, { worktree, root: join(worktree, prefix) });
     if (results.length > 0) {
       say(keptNotice(results, where));
       await resetKeeping(worktree, commit);

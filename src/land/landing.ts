@@ -1,4 +1,5 @@
 import type { Options } from '../config/flags.ts';
+import type { Change } from '../changes/source.ts';
 import type { Project } from '../store/project.ts';
 import type { PassList } from '../process/passed-environment.ts';
 import type { StopSignals } from '../process/signals.ts';
@@ -19,6 +20,7 @@ export interface LandSettings {
 export interface LandRequest {
   readonly project: Project;
   readonly change: string;
+  readonly target: Change;
   readonly env: NodeJS.ProcessEnv;
   /** The folder that paths in settings and messages are relative to. */
   readonly cwd: string;

@@ -6,7 +6,6 @@ import { worktreeOf } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { gitDirOf } from '../git/work-tree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../changes/copies.ts';
-import { planningFolders } from '../changes/sources.ts';
 import { lockTree } from '../store/run-lock.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { readLandingInProgress, type LandingInProgress } from '../store/landing-in-progress.ts';
@@ -15,12 +14,12 @@ import type { Landing } from './landing.ts';
 
 /** Restores the files that a killed landing had moved out of the way, or merges them with the current ones. */
 export const recoverDisplaced = async (landing: Landing): Promise<void> => {
-  const { project, base, prefix } = landing;
+  const { project, target, base, prefix } = landing;
   const baseWorktree = await worktreeOf(project.root, base);
   if (baseWorktree === null) return;
   const left = await findLeftovers(
     baseWorktree,
-    planningFolders.map((folder) => `${prefix}${folder}`),
+    target.planningFolders.map((folder) => `${prefix}${folder}`),
   );
   if (left.length === 0) return;
   await whileLocked(landing, baseWorktree, async () => {
@@ -29,7 +28,7 @@ export const recoverDisplaced = async (landing: Landing): Promise<void> => {
 };
 
 const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverFile): Promise<void> => {
-  const { project, change, prefix, say } = landing;
+  const { project, change, target, prefix, say } = landing;
   const [backup, name] = [toUtf8(left.name), toUtf8(left.original)];
   const path = name.slice(prefix.length);
   const [mine, theirs] = [bytesOf(join(baseWorktree, backup)), bytesOf(join(baseWorktree, name))];
@@ -37,7 +36,7 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
   const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(baseWorktree, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
-    const merged = isMergeable ? await mergeCopies(path, { base, mine, theirs }) : null;
+    const merged = isMergeable ? await mergeCopies({ base, mine, theirs, isTasks: path === target.tasksFile }) : null;
     if (merged?.kind !== 'merged' || merged.bytes === null) continue;
     writeSafely(join(baseWorktree, name), merged.bytes);
     return removeSafely(join(baseWorktree, backup));

@@ -10,7 +10,6 @@ import { tagForPath, tagVariable } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { setLandingNote } from '../store/added-context.ts';
 import { mergeCopies } from '../changes/copies.ts';
-import { changeOf } from '../changes/sources.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { joinLines } from '../text/format.ts';
@@ -46,13 +45,12 @@ export const rehearse = async (landing: Landing): Promise<string> => {
  * at both tips. Returns null for any other.
  */
 const resolveConflict =
-  ({ project, change, prefix, tip, baseTip }: Landing) =>
+  ({ project, target, prefix, tip, baseTip }: Landing) =>
   async (file: string, { base, upstream, own }: Conflict): Promise<Buffer | null> => {
     const [before, after] = [await blobAt(project.root, baseTip, file), await blobAt(project.root, tip, file)];
     if (before !== null && after?.equals(before)) return before;
-    const { tasksFile } = changeOf(project, change);
-    if (file !== `${prefix}${tasksFile}` || upstream === null || own === null) return null;
-    const merged = await mergeCopies(tasksFile, { base, mine: upstream, theirs: own });
+    if (file !== `${prefix}${target.tasksFile}` || upstream === null || own === null) return null;
+    const merged = await mergeCopies({ base, mine: upstream, theirs: own, isTasks: true });
     return merged.kind === 'merged' ? merged.bytes : null;
   };
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { projectMarker } from '../files/project-markers.ts';
 import { isWithin, linksOnPath, onPath, realPath } from './which.ts';
 
 /** Returns the file on PATH that runs under a name; null if it is only in untrusted folders. */
@@ -49,7 +50,7 @@ export const untrustedAround = (folder: string): string[] => {
   const around = foldersUp(realPath(folder));
   const home = realPath(homedir());
   const holds = (name: string) => (each: string) => existsSync(join(each, name));
-  const projects = around.filter(holds('.spool'));
+  const projects = around.filter((each) => projectMarker(each) !== null);
   const project = projects.findLast((each) => !isWithin(home, each)) ?? projects[0];
   const [nearest, ...more] = around.slice(project === undefined ? 0 : around.indexOf(project)).filter(holds('.git'));
   return [project, nearest, ...more.filter((each) => !isWithin(home, each))].filter((each) => each !== undefined);

@@ -21,6 +21,8 @@ export interface Workspace {
 export interface RunPlan {
   readonly run: string;
   readonly change: string;
+  /** The name of the source of the change. */
+  readonly source: string;
   readonly module: string | null;
   /** In order of preference. */
   readonly agents: readonly AgentChoice[];

@@ -29,14 +29,22 @@ export interface PromptOptions extends PreambleOptions {
   readonly files?: readonly string[];
   /** Whether specs are among the files. */
   readonly hasSpecs?: boolean;
+  /** Texts of the change and of its project that the agent needs. */
+  readonly documents?: readonly PromptDocument[];
 }
 
-/** Builds the prompt of an iteration: preamble, context, last result, proposal, module, the user's prompt. */
+export interface PromptDocument {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Builds the prompt of an iteration: preamble, context, last result, proposal, module, documents, the user's prompt. */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
-  const { changeId, moduleId, proposal, module } = options;
+  const { changeId, moduleId, proposal, module, documents = [] } = options;
   const task = [
     isBlank(proposal) ? null : `## Change Proposal${inParentheses(changeId)}\n\n${proposal.trim()}`,
     isBlank(module) ? null : `## Module${inParentheses(moduleId)}\n\n${module.trim()}`,
+    ...documents.map(({ title, text }) => (isBlank(text) ? null : `## ${title}\n\n${text.trim()}`)),
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
   return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(options)}\n\n${task.join(separator)}\n`;
@@ -189,14 +197,16 @@ type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration' | 'tasksF
 
 const maxFilesListed = 20;
 
-const taskIntroduction = ({ changeFolder, files = [], hasSpecs = false }: PromptOptions) => {
+const taskIntroduction = ({ changeFolder, files = [], hasSpecs = false, documents = [] }: PromptOptions) => {
   if (changeFolder === undefined) return 'Carry out the following.';
   const start = `Carry out the change below. Its files are in \`${changeFolder}/\``;
+  const rule = 'do not change them, except to tick tasks and add missing ones.';
+  if (files.length === 0 && documents.length > 0) return `${start}, and what they say is below: ${rule}`;
   if (files.length === 0) return `${start}.`;
   const names = files.slice(0, maxFilesListed).map((file) => `- ${file}`);
   const more = files.length > maxFilesListed ? [`- and ${files.length - maxFilesListed} more`] : [];
   const specs = hasSpecs ? ' The requirements in the specs must be met when the change is done.' : '';
-  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal define the work: do not change them, except to tick tasks and add missing ones.${specs}`;
+  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal define the work: ${rule}${specs}`;
 };
 
 const isBlank = (text: string | null | undefined): text is null | undefined | '' => !text || text.trim() === '';

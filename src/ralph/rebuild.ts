@@ -36,6 +36,7 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
     v: 2,
     run,
     change,
+    source: 'spool',
     module: null,
     status: 'interrupted',
     cause: null,

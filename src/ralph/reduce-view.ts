@@ -14,6 +14,7 @@ export const initialView = (
   v: 2,
   run: plan.run,
   change: plan.change,
+  source: plan.source,
   module: plan.module,
   status: 'running',
   cause: null,

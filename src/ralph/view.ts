@@ -10,6 +10,8 @@ export interface RunView extends RunTotals {
   readonly v: 2;
   readonly run: string;
   readonly change: string;
+  /** The name of the source of the change, such as `openspec`. */
+  readonly source: string;
   readonly module: string | null;
   readonly status: 'running' | StopReason;
   /** Why it ended; null while it runs. */
@@ -101,8 +103,8 @@ export const isLastIteration = (view: RunView): boolean =>
 
 /** The view without secrets, for files in the project and for notifications. The fields that identify the run are unchanged. */
 export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {
-  const { run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt } = view;
-  return { ...clean(view), run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt };
+  const { run, change, source, module, status, cause, workspace, startedAt, updatedAt, endedAt } = view;
+  return { ...clean(view), run, change, source, module, status, cause, workspace, startedAt, updatedAt, endedAt };
 };
 
 /** Called with each event of a run and the view after it. */

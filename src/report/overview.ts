@@ -17,6 +17,8 @@ import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
 /** Summary of a change. Missing values are null. */
 export interface ChangeOverview {
   readonly id: string;
+  /** Where it is from, such as `openspec`. */
+  readonly source: string;
   readonly module: string | null;
   readonly tasks: { readonly done: number; readonly total: number } | null;
   readonly lastRun: {
@@ -49,13 +51,13 @@ export const overview = async (
   env: NodeJS.ProcessEnv,
   archived: Change | null = null,
 ): Promise<ChangeOverview> => {
-  const moduleId = (archived ?? changeOf(project, id)).module;
   const saved = await lastSaved(project, id);
-  const tasks = archived
-    ? await readTasks(archived, project.root)
-    : await currentTasks(project, id, saved?.view ?? null);
+  const change = archived ?? (await changeOf(project, id, saved?.view?.source ?? null));
+  const moduleId = change.module;
+  const tasks = archived ? readTasks(archived, project.root) : await currentTasks(project, change, saved?.view ?? null);
   return {
     id,
+    source: change.source,
     module: moduleId === null ? null : (moduleName(project, moduleId) ?? moduleId),
     tasks: tasks && countTasks(tasks),
     lastRun:

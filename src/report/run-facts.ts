@@ -1,4 +1,4 @@
-import { currentTasks } from '../changes/current-tasks.ts';
+import { tasksOfRun } from '../changes/current-tasks.ts';
 import { countTasks, openTasks } from '../changes/tasks.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
@@ -26,7 +26,7 @@ export const factsOf = async (
 }> => {
   const redactor = createRedactor(env);
   const isRunning = currentStatus(view, alive) === 'running';
-  const tasks = await currentTasks(project, view.change, view).catch(() => null);
+  const tasks = await tasksOfRun(project, view).catch(() => null);
   const activity = isRunning
     ? lastActivity(project, view, (event) =>
         activityText(event, { symbols: symbolsFor(env), root: view.workspace?.root ?? null }),

@@ -1,5 +1,5 @@
-import { listChanges } from '../changes/sources.ts';
-import { currentTasks, lastSaved, tasksOf as tasksOfChange } from '../changes/current-tasks.ts';
+import { changeOf, listChanges } from '../changes/sources.ts';
+import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
@@ -95,7 +95,9 @@ const byActivity = (a: RunRow, b: RunRow): number => {
 };
 
 const queuedRow = async (project: Project, change: string, owner: LockOwner): Promise<RunRow> => {
-  const tasks = await tasksOfChange(project, change).catch(() => null);
+  const tasks = await changeOf(project, change)
+    .then((target) => tasksOfChange(project, target))
+    .catch(() => null);
   return {
     change,
     run: null,
@@ -141,7 +143,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
 };
 
 const tasksOf = async (project: Project, view: RunView): Promise<TaskCount | null> => {
-  const tasks = await currentTasks(project, view.change, view).catch(() => null);
+  const tasks = await tasksOfRun(project, view).catch(() => null);
   return tasks && countTasks(tasks);
 };
 

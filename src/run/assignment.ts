@@ -1,28 +1,24 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeOf } from '../changes/sources.ts';
-import type { Change, DocumentKind } from '../changes/source.ts';
+import type { Change, DocumentKind, PromptSection } from '../changes/source.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { readSafely, writeSafely } from '../files/safe.ts';
+import { readInside, textInside } from '../files/inside.ts';
+import { writeSafely } from '../files/safe.ts';
 import { readText } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { RunPlan } from '../ralph/plan.ts';
-import type { PromptOptions } from '../ralph/prompt.ts';
+import type { PromptDocument, PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';
 import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
 import { userPromptFile } from '../store/paths.ts';
 
-export const readAssignment = ({ project, change: id, prompt, newChange }: RunSpec): Assignment => {
-  const change = changeOf(project, id);
-  const proposal = newChange?.proposal ?? readText(join(project.root, change.proposalFile));
-  if (proposal === null) throw userError('no-proposal', id, change.proposalFile);
-  const module = pathOf(change, 'module', project.root);
-  return {
-    proposal,
-    module: module === null ? null : readText(join(project.root, module)),
-    userPrompt: prompt,
-  };
+export const readAssignment = ({ project: { root }, target, prompt, newChange }: RunSpec): Assignment => {
+  const { id, proposalFile } = target;
+  const proposal = newChange?.proposal ?? textInside(root, proposalFile);
+  if (proposal === null) throw userError('no-proposal', id, proposalFile);
+  const module = pathOf(target, 'module', root);
+  return { proposal, module: module === null ? null : textInside(root, module), documents: [], userPrompt: prompt };
 };
 
 /** Saves the user's prompt with the run, and returns the saved one for a run that is resumed without a prompt. */
@@ -35,18 +31,18 @@ export const savePrompt = (folder: string, userPrompt: string): string => {
 
 /** Throws if an agent would have nothing to do. Only for a new run: a resumed one was checked when it was started. */
 export const checkAssignment = (
-  { project, change: id, newChange }: RunSpec,
+  { project, target, newChange }: RunSpec,
   { proposal, userPrompt }: Assignment,
   { gate }: RunPlan,
 ): void => {
   if (newChange) return;
-  const change = changeOf(project, id);
-  if (userPrompt.trim() === '' && change.isTemplate(proposal))
-    throw userError('empty-proposal', id, change.proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
+  const { id, proposalFile, tasksFile } = target;
+  if (userPrompt.trim() === '' && target.isTemplate(proposal))
+    throw userError('empty-proposal', id, proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
   if (!gate.requireTasks) return;
-  const tasks = readTasks(change, project.root);
-  if (tasks === null) throw userError('no-tasks', change.tasksFile, 'not found');
-  if (countTasks(tasks).total === 0) throw userError('no-tasks', change.tasksFile, 'has no tasks');
+  const tasks = readTasks(target, project.root);
+  if (tasks === null) throw userError('no-tasks', tasksFile, 'not found');
+  if (countTasks(tasks).total === 0) throw userError('no-tasks', tasksFile, 'has no tasks');
 };
 
 /** Describes the files of the change for the prompt. */
@@ -61,17 +57,17 @@ export const describeFiles = (change: Change, root: string) => {
 };
 
 /**
- * Reads the proposal and the module again for every iteration, to include the user's edits. An edit that an agent may have
- * made is ignored until it is accepted: the expected version is used instead.
+ * Reads the proposal, the module and the other documents again for every iteration, to include the user's edits. An edit
+ * that an agent may have made is ignored until it is accepted: the expected version is used instead.
  */
 export const createAssignmentReader = (
   context: RestoreContext & Pick<RunContext, 'project' | 'assignment' | 'workspace'>,
 ): (() => Promise<Assignment>) => {
-  const { project, plan, assignment, guard, workspace } = context;
-  const change = changeOf(project, plan.change);
+  const { project, plan, assignment, guard, workspace, target, workProject } = context;
+  const { root } = project;
   const trusted = new Map<string, string>();
   const readGuarded = async (key: string): Promise<string | null> => {
-    const bytes = readIfPossible(join(project.root, key));
+    const bytes = readIfPossible(root, key);
     const text = bytes?.toString('utf8') ?? null;
     if (workspace.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
       if (text !== null) trusted.set(key, text);
@@ -82,20 +78,45 @@ export const createAssignmentReader = (
     if (expected !== undefined) trusted.set(key, expected);
     return expected ?? text;
   };
+  // The agent ticks tasks where it works.
+  const readCurrent = async (path: string) =>
+    path === target.tasksFile ? (readIfPossible(workProject.root, path)?.toString('utf8') ?? null) : readGuarded(path);
   return async () => {
-    const modulePath = pathOf(change, 'module', project.root);
-    const proposal = await readGuarded(change.proposalFile);
+    const modulePath = pathOf(target, 'module', root);
+    const proposal = await readGuarded(target.proposalFile);
     const module = modulePath === null ? null : await readGuarded(modulePath);
-    return { ...assignment, proposal: proposal ?? assignment.proposal, module };
+    const documents = await readSections(target.sections(root), readCurrent);
+    return { ...assignment, proposal: proposal ?? assignment.proposal, module, documents };
   };
+};
+
+/** In characters. A longer text, or more of them, would leave an agent no room to work. */
+const longestSection = 64 * 1024;
+const longestSections = 256 * 1024;
+
+const readSections = async (
+  sections: readonly PromptSection[],
+  read: (path: string) => Promise<string | null>,
+): Promise<PromptDocument[]> => {
+  const documents: PromptDocument[] = [];
+  let left = longestSections;
+  for (const { title, path, excerpt = (text: string) => text } of sections) {
+    const whole = await read(path);
+    const text = whole === null ? null : excerpt(whole);
+    if (text === null || text.trim() === '') continue;
+    const fits = text.length <= Math.min(longestSection, left);
+    if (fits) left -= text.length;
+    documents.push({ title, text: fits ? text : `Too long to be included here: read \`${path}\`.` });
+  }
+  return documents;
 };
 
 const pathOf = (change: Change, kind: DocumentKind, root: string): string | null =>
   change.documents(root).find((document) => document.kind === kind)?.path ?? null;
 
-const readIfPossible = (file: string): Buffer | null => {
+const readIfPossible = (root: string, path: string): Buffer | null => {
   try {
-    return readSafely(file);
+    return readInside(root, path);
   } catch {
     return null;
   }

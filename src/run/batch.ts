@@ -1,6 +1,6 @@
 import { userError } from '../errors.ts';
+import type { Change } from '../changes/source.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
-import { changeOf } from '../changes/sources.ts';
 import { withGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
@@ -62,7 +62,7 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   const queue = await Promise.all(
     specs.map(async (spec) => ({
       spec,
-      claims: claimsOf(changeOf(spec.project, spec.change), spec.project.root),
+      claims: claimsOf(spec.target, spec.project.root),
     })),
   );
   const requests = createRequests();
@@ -139,11 +139,11 @@ const createRunner = (
   const exclusive = createMutex();
 
   return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
-    const { project, change } = given;
+    const { change } = given;
     if (!waiting.leave(change))
       return { change, result: null, view: null, note: 'taken out of the queue', isTakenOut: true };
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
-    const done = spec.options.fresh ? null : await alreadyComplete(project, change, env);
+    const done = spec.options.fresh ? null : await alreadyComplete(spec, env);
     if (done !== null) {
       services.onSkipped(change);
       return { change, result: null, ...done };
@@ -173,22 +173,21 @@ const asFailed = (view: RunView | null): RunView | null => view && { ...view, st
 
 /** Returns the last run of a change if it is complete and no task was added since; null otherwise. */
 const alreadyComplete = async (
-  project: Project,
-  change: string,
+  { project, change, target }: RunSpec,
   env: NodeJS.ProcessEnv,
 ): Promise<{ view: RunView; note: string } | null> => {
   const saved = await readState(project, change).catch(() => null);
   const folder = userRecordFolder(project, change, env);
   const view = saved && asRecorded(folder, saved);
-  if (view?.status !== 'complete' || (await hasNewTasks(project, view))) return null;
+  if (view?.status !== 'complete' || (await hasNewTasks(project, target, view))) return null;
   const note = isKnown(folder, view)
     ? 'already complete (--fresh to run it again)'
     : 'already complete according to its state.json, but it was not run here (--fresh to run it again)';
   return { view, note };
 };
 
-const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promise<boolean> =>
-  countTasks((await tasksOf(project, change)) ?? []).total > (tasks?.total ?? 0);
+const hasNewTasks = async (project: Project, target: Change, { tasks }: RunView): Promise<boolean> =>
+  countTasks((await tasksOf(project, target)) ?? []).total > (tasks?.total ?? 0);
 
 const createRequests = (): Pick<Batch, 'requested' | 'request'> => {
   let requested: Requested = null;

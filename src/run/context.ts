@@ -3,12 +3,14 @@ import type { Options } from '../config/flags.ts';
 import type { WorkTree } from '../git/work-tree.ts';
 import type { AgentSessions } from '../harness/session.ts';
 import type { Project } from '../store/project.ts';
+import type { Change } from '../changes/source.ts';
 import type { Copies } from '../changes/copies.ts';
 import type { Guard } from '../guard/guard.ts';
 import type { Notes } from '../store/notes.ts';
 import { type ChangeLock } from '../store/run-lock.ts';
 import { makeRunFolder } from '../store/folders.ts';
 import type { Emit } from '../ralph/events.ts';
+import type { PromptDocument } from '../ralph/prompt.ts';
 import type { Workspace, RunPlan } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
@@ -23,12 +25,16 @@ export interface Assignment {
   readonly userPrompt: string;
   readonly proposal: string;
   readonly module: string | null;
+  /** Other texts of the change and of its project. */
+  readonly documents: readonly PromptDocument[];
 }
 
 /** Everything that the parts of a run use, created once by `startRun`. Each part lists what it needs with `Pick`. */
 export interface RunContext {
   /** The project that has the state. */
   readonly project: Project;
+  /** The change. */
+  readonly target: Change;
   /** The project in which the agents work: the same folder, or the one in the worktree. */
   readonly workProject: Project;
   readonly options: Options;

@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { changedAmong } from '../git/branches.ts';
 import { type Copies, noCopies, openCopies, type Synced } from '../changes/copies.ts';
+import type { Change } from '../changes/source.ts';
 import { type Project } from '../store/project.ts';
 import type { Guard } from '../guard/guard.ts';
 import type { Emit } from '../ralph/events.ts';
@@ -13,7 +14,7 @@ import { configPath } from '../store/paths.ts';
 
 export interface WorkspaceCopiesRequest {
   readonly project: Project;
-  readonly change: string;
+  readonly target: Change;
   readonly workspace: Workspace;
   readonly guard: Guard;
   readonly emit: Emit;
@@ -22,13 +23,13 @@ export interface WorkspaceCopiesRequest {
 /** Updates a worktree to the project's version of the change. Throws if the two cannot be merged. */
 export const openWorkspaceCopies = async ({
   project,
-  change,
+  target,
   workspace,
   guard,
   emit,
 }: WorkspaceCopiesRequest): Promise<Copies> => {
   if (workspace.worktree === null) return noCopies;
-  const copies = openCopies({ project, change, root: workspace.root });
+  const copies = openCopies({ project, change: target, root: workspace.root });
   const announced = new Set<string>();
   const syncAccepted = () => guard.acceptSync(() => copies.sync());
   const { taken, conflicts } = await syncAccepted();

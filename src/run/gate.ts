@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path';
 import { runShell } from '../process/shell.ts';
 import { allowedEnvironment } from '../process/scope.ts';
-import { changeOf } from '../changes/sources.ts';
 import { tryReadTasks } from '../changes/task-file.ts';
 import { describeTampering } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
@@ -24,6 +23,7 @@ type CommandContext = Pick<
   | 'options'
   | 'env'
   | 'plan'
+  | 'target'
   | 'folder'
   | 'stopSignals'
   | 'redactor'
@@ -87,14 +87,12 @@ const tamperingOf = async (
 };
 
 const openTasksOf = ({
-  project,
+  target,
   workProject,
-  plan,
   redactor,
-}: Pick<RunContext, 'project' | 'workProject' | 'plan' | 'redactor'>): string[] => {
-  const change = changeOf(project, plan.change);
-  const name = basename(change.tasksFile);
-  const tasks = tryReadTasks(change, workProject.root);
+}: Pick<RunContext, 'target' | 'workProject' | 'redactor'>): string[] => {
+  const name = basename(target.tasksFile);
+  const tasks = tryReadTasks(target, workProject.root);
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];

@@ -1,5 +1,4 @@
 import { renameSafely, writeSafely } from '../files/safe.ts';
-import { changeOf } from '../changes/sources.ts';
 import { tryReadTasks } from '../changes/task-file.ts';
 import { adoptContext, contextId, loadContext } from '../store/added-context.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
@@ -63,8 +62,8 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     uncommitted: work.uncommitted,
     changed: work.changed,
     release: (reason) => {
-      const { project, plan, workspace } = context;
-      return releaseWorkspace({ project, change: plan.change, workspace, done: reason === 'complete' });
+      const { project, target, workspace } = context;
+      return releaseWorkspace({ project, target, workspace, done: reason === 'complete' });
     },
     gate: async (iteration, verdict, again) => {
       // The gate was interrupted: changes since then were made by the user.
@@ -86,21 +85,13 @@ export const createLoopHost = (context: RunContext): LoopHost => {
 };
 
 /** Returns null if the change has no tasks, or they cannot be read. */
-const currentTasks = ({
-  project,
-  plan,
-  workProject,
-}: Pick<RunContext, 'project' | 'plan' | 'workProject'>): readonly Task[] | null => {
-  const tasks = tryReadTasks(changeOf(project, plan.change), workProject.root);
+const currentTasks = ({ target, workProject }: Pick<RunContext, 'target' | 'workProject'>): readonly Task[] | null => {
+  const tasks = tryReadTasks(target, workProject.root);
   return tasks === 'unreadable' ? null : tasks;
 };
 
-export const currentTaskCount = ({
-  project,
-  plan,
-  workProject,
-}: Pick<RunContext, 'project' | 'plan' | 'workProject'>): TaskCount | null => {
-  const tasks = currentTasks({ project, plan, workProject });
+export const currentTaskCount = (context: Pick<RunContext, 'target' | 'workProject'>): TaskCount | null => {
+  const tasks = currentTasks(context);
   return tasks && countTasks(tasks);
 };
 
@@ -111,7 +102,7 @@ const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' |
 });
 
 const createPrompt = (context: RunContext): LoopHost['prompt'] => {
-  const { project, workProject, plan, folder, view } = context;
+  const { target, workProject, plan, folder, view } = context;
   const readAssignment = createAssignmentReader(context);
   const readContext = createContextReader(context);
   return async (iteration, last) => {
@@ -120,7 +111,7 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
     const text = buildRalphPrompt(assignment.userPrompt, {
       ...plan,
       ...assignment,
-      ...describeFiles(changeOf(project, plan.change), workProject.root),
+      ...describeFiles(target, workProject.root),
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,

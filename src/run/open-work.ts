@@ -24,6 +24,7 @@ type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'notes' | 'g
 export interface WorkRequest extends Pick<
   RunContext,
   | 'project'
+  | 'target'
   | 'options'
   | 'plan'
   | 'env'
@@ -42,7 +43,7 @@ export interface WorkRequest extends Pick<
 }
 
 export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<Work> => {
-  const { project, options, plan, env, folder, emit, trusted } = request;
+  const { project, target, options, plan, env, folder, emit, trusted } = request;
   const { change } = plan;
   const run = { ...request, change };
   const workspace = await openPlannedWorkspace(request);
@@ -59,7 +60,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
   const guard = await openGuard({
     project: workProject,
-    change,
+    change: target,
     commands: plan.gate.verify,
     folder: record,
     committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
@@ -67,7 +68,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
   // Files that were guarded before are known, so they need no trust.
   if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
-  const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
+  const copies = await openWorkspaceCopies({ project, target, workspace, guard, emit });
   return { workProject, workspace, tree, notes, guard, copies };
 };
 

@@ -39,7 +39,7 @@ interface LockedRun extends DraftRun {
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline } = draft;
-  const { project, options } = spec;
+  const { project, target, options } = spec;
   const { env, findHarness, reporter, trusted, batch = null } = services;
   const { planned, notices } = await settlePlan(draft, services);
   const { plan, previous } = planned;
@@ -55,6 +55,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
 
   const run = {
     project,
+    target,
     options,
     plan,
     lock,
@@ -142,6 +143,7 @@ const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun,
     planned: { ...found, plan: { ...found.plan, agents } },
     notices: [
       ...createdNotice(spec),
+      ...(found.previous ? [] : spec.target.warnings(spec.project.root)),
       ...(spec.notices ?? []),
       ...damaged,
       ...limitedEnvironment(env),

@@ -3,7 +3,7 @@ import type { FlagName, Options, FileSettings } from '../config/flags.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { cutHistory, historySize, lastRecords } from '../store/history.ts';
-import { changeOf } from '../changes/sources.ts';
+import type { Change } from '../changes/source.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { withSecrets } from '../store/user-record/identity.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
@@ -20,6 +20,7 @@ import { keptValues } from './kept-settings.ts';
 export interface PlanRequest {
   readonly project: Project;
   readonly change: string;
+  readonly target: Change;
   readonly options: Options;
   readonly explicit: ReadonlySet<FlagName>;
   /** The values in the config file for this change, by key. */
@@ -193,13 +194,14 @@ type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value)
  * A resumed run keeps its agents, promise, gate and limits, unless the caller sets others. It does not keep
  * permissions.
  */
-const createPlan = ({ project, change, options, explicit }: PlanRequest, previous: Interrupted | null): RunPlan => {
+const createPlan = ({ change, target, options, explicit }: PlanRequest, previous: Interrupted | null): RunPlan => {
   const view = previous?.view;
   const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
   const plan: RunPlan = {
     run: view?.run ?? newRunId(),
     change,
-    module: changeOf(project, change).module,
+    source: target.source,
+    module: target.module,
     agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),
     allowAll: options.allowAll,
     // A run never leaves its sandbox: --fresh starts one without it.

@@ -10,6 +10,7 @@ import { gitDirOf } from '../git/work-tree.ts';
 import { readJson } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
+import type { Change } from '../changes/source.ts';
 import { mapOf, object, type Shape, text, validItems, withFallback } from '../text/shape.ts';
 import { someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -56,7 +57,7 @@ export const noteProvisioned = async (
 /** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
 export const resultsIn = async (
   project: Project,
-  change: string,
+  change: Change,
   workspace: ProvisionedWorkspace,
 ): Promise<string[]> => {
   const file = await setupFileOf(workspace.worktree);

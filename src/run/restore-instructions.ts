@@ -5,11 +5,12 @@ import { keyName, partOf, splitKey } from '../guard/deciders/parts.ts';
 import { hashOfVersion } from '../guard/goal.ts';
 import type { Expectation, Guard } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
+import type { Change } from '../changes/source.ts';
 import { missingTasks, taskTitles } from '../changes/tasks.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
 
-export type RestoreContext = Pick<RunContext, 'tree' | 'workProject' | 'guard' | 'plan'>;
+export type RestoreContext = Pick<RunContext, 'tree' | 'target' | 'workProject' | 'guard' | 'plan'>;
 
 const maxInstructions = 3;
 /** For a longer value, a git command that shows it is printed instead. */
@@ -46,23 +47,23 @@ const restoreInstruction = async (context: RestoreContext, moved: Tampering): Pr
 
 /** Returns a commit with the expected version of the file; null if there is none. */
 export const expectedVersion = async (
-  { tree, workProject, guard, plan }: RestoreContext,
+  { tree, target, workProject, guard, plan }: RestoreContext,
   moved: Tampering,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
   if (tree === null) return null;
   const expectation = guard.expects(moved);
   const path = pathIn(tree, join(workProject.root, splitKey(expectation.key).path));
   if (path.startsWith('..')) return null;
-  return await findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation) });
+  return await findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation, target) });
 };
 
 /** Returns the path as git names it. */
 export const pathIn = (tree: WorkTree, file: string): string => relative(tree.root, file).replaceAll('\\', '/');
 
-const matcherFor = (expectation: Expectation) => (bytes: Buffer) => {
+const matcherFor = (expectation: Expectation, target: Change) => (bytes: Buffer) => {
   switch (expectation.kind) {
     case 'hash':
-      return hashOfVersion(expectation.key, bytes) === expectation.hash;
+      return hashOfVersion(expectation.key, bytes, target) === expectation.hash;
     case 'tasks':
       return missingTasks(expectation.titles, taskTitles(bytes.toString('utf8'))).length === 0;
   }

@@ -1,13 +1,15 @@
 import type { FlagName, Options, FileSettings } from '../config/flags.ts';
 import type { Resolved } from '../config/resolve.ts';
 import type { PassList } from '../process/passed-environment.ts';
-import type { NewChange } from '../changes/source.ts';
+import type { Change, NewChange } from '../changes/source.ts';
 import type { Project } from '../store/project.ts';
 
 /** What to run. */
 export interface RunSpec {
   readonly project: Project;
   readonly change: string;
+  /** The change itself. */
+  readonly target: Change;
   /** What the user asks for in addition to the change. If empty, a resumed run uses its earlier prompt. */
   readonly prompt: string;
   readonly options: Options;
@@ -33,5 +35,8 @@ export interface NewChangeSpec extends NewChange {
 /** Returns what to run with the settings that apply to a change. */
 export const runSpec = (
   { forChange, fileFor, explicit, passLists }: Pick<Resolved, 'forChange' | 'fileFor' | 'explicit' | 'passLists'>,
-  of: Pick<RunSpec, 'project' | 'change' | 'prompt' | 'cwd'>,
-): RunSpec => ({ ...of, options: forChange(of.change), fileSettings: fileFor(of.change), explicit, passLists });
+  of: Pick<RunSpec, 'project' | 'target' | 'prompt' | 'cwd'>,
+): RunSpec => {
+  const change = of.target.id;
+  return { ...of, change, options: forChange(change), fileSettings: fileFor(change), explicit, passLists };
+};

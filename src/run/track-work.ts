@@ -10,7 +10,6 @@ import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTre
 import type { DiffStat, Uncommitted } from '../ralph/events.ts';
 import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { changeOf } from '../changes/sources.ts';
 import { tryReadTasks } from '../changes/task-file.ts';
 import { newlyDone, type Task } from '../changes/tasks.ts';
 import { commitSubject } from './commit-subject.ts';
@@ -39,7 +38,7 @@ export interface WorkTracker {
 
 type WorkContext = CommitContext &
   SnapshotContext &
-  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project' | 'workProject'>;
+  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project' | 'target' | 'workProject'>;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
 export const createWorkTracker = (context: WorkContext): WorkTracker =>
@@ -148,8 +147,8 @@ const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> =>
 };
 
 /** A task file that cannot be read has no tasks. */
-const tasksIn = ({ project, workProject, plan }: WorkContext): Task[] => {
-  const tasks = tryReadTasks(changeOf(project, plan.change), workProject.root);
+const tasksIn = ({ target, workProject }: WorkContext): Task[] => {
+  const tasks = tryReadTasks(target, workProject.root);
   return tasks === null || tasks === 'unreadable' ? [] : tasks;
 };
 

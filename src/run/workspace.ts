@@ -29,6 +29,7 @@ import { copy } from '../files/read.ts';
 import { type Project } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
+import type { Change } from '../changes/source.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
 import { recordBase, recordedBase } from '../store/user-record/branches.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
@@ -52,7 +53,7 @@ import type { RunSpec } from './spec.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 import { worktreePath, setupLog } from '../store/paths.ts';
 
-export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'options'> {
+export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'target' | 'options'> {
   readonly env: NodeJS.ProcessEnv;
   /** The workspace of the run before it was interrupted. */
   readonly previous: Workspace | null;
@@ -154,8 +155,8 @@ const setUpOnce = async (request: WorkspaceRequest, workspace: NewWorkspace): Pr
  * Adds what the agent needs and git does not check out: the current change, the files of .worktreeinclude, the setup.
  */
 const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNew }: NewWorkspace): Promise<void> => {
-  const { project, change, options, folder, stopSignals } = request;
-  const copied = { project, change, root };
+  const { project, change, target, options, folder, stopSignals } = request;
+  const copied = { project, change: target, root };
   const tip = await headOf(worktree);
   // A Spool that was killed may have left a branch without any work on it.
   const isUntouched = savedCopy(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
@@ -212,7 +213,7 @@ export const provision = async (workspace: ProvisionRequest): Promise<ShellResul
 
 export interface ReleaseRequest {
   readonly project: Project;
-  readonly change: string;
+  readonly target: Change;
   readonly workspace: Workspace;
   /** The run is complete. */
   readonly done: boolean;
@@ -233,18 +234,18 @@ export const releaseWorkspace = async (request: ReleaseRequest): Promise<string[
   }
 };
 
-const release = async ({ project, change, workspace, done }: ReleaseRequest): Promise<string[]> => {
+const release = async ({ project, target, workspace, done }: ReleaseRequest): Promise<string[]> => {
   const { worktree, branch, root } = workspace;
   if (worktree === null) return [];
   const where = relative(project.root, worktree);
   if (!done) return [`The work is in ${where} (branch ${branch}).`];
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
-  const why = await reasonToKeep({ project, change, workspace: { ...workspace, worktree }, isEmpty });
+  const why = await reasonToKeep({ project, target, workspace: { ...workspace, worktree }, isEmpty });
   if (why !== null) return [`Kept ${where}: ${why}.`];
-  const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', change)}`;
-  const results = await resultsIn(project, change, { worktree, root });
+  const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', target.id)}`;
+  const results = await resultsIn(project, target, { worktree, root });
   if (results.length > 0) return [keptNotice(results, where), ...(isEmpty ? [] : [landing])];
-  saveCopy({ project, change, root }, (await headOf(worktree)) ?? '');
+  saveCopy({ project, change: target, root }, (await headOf(worktree)) ?? '');
   const deleted = await deletionNotices(worktree);
   const removed = await removeWorktree(project.root, worktree);
   if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
@@ -257,7 +258,7 @@ interface Finished extends Omit<ReleaseRequest, 'done'> {
   readonly isEmpty: boolean;
 }
 
-const reasonToKeep = async ({ project, change, workspace, isEmpty }: Finished): Promise<string | null> => {
+const reasonToKeep = async ({ project, target, workspace, isEmpty }: Finished): Promise<string | null> => {
   const { root, branch, worktree } = workspace;
   const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
   if (found.kind === 'refused') return joinLines(found.why);
@@ -271,7 +272,7 @@ const reasonToKeep = async ({ project, change, workspace, isEmpty }: Finished): 
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git status failed in it';
   // The copy of the change itself is saved separately, and is merged when the branch lands.
-  const plans = isEmpty ? [] : planningPaths(project, change);
+  const plans = isEmpty ? [] : planningPaths(project, target);
   const isCopied = isPlannedCopy(project, { worktree, root }, plans);
   const left = dirty.map(toUtf8).find((path) => !isCopied(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;

@@ -104,6 +104,7 @@ const plan: Shape<RunPlan> = named(
   object<RunPlan>({
     run: required(matching(runId)),
     change: required(text),
+    source: withDefault('spool', text),
     module: required(orNull(text)),
     agents: required(agents),
     allowAll: required(boolean),

@@ -303,6 +303,7 @@ export const parseView: Shape<RunView> = named(
     v: required(oneOf([2])),
     run: required(run),
     change: required(text),
+    source: withFallback('spool', text),
     module: withFallback(null, orNull(text)),
     status: required(oneOf(statuses)),
     cause: withFallback(null, orNull(oneOf(causes))),

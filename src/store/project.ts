@@ -2,8 +2,9 @@ import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { isOurs } from '../files/checks.ts';
+import { projectMarker } from '../files/project-markers.ts';
 
-/** A folder with a `.spool` in it. Agents are started there, not in the subfolder where the command was typed. */
+/** A folder with changes, Spool's own or those of another tool. Agents are started there, not in the subfolder where the command was typed. */
 export interface Project {
   readonly root: string;
 }
@@ -22,7 +23,7 @@ export const findProjectHere = (from: string): Project => {
 export const findProjectIfAny = (from: string): Project | null => {
   const project = lookForProject(from);
   if (project && !isOwnProject(project))
-    throw userError('foreign-project', project.root, lstatSync(spoolFolder(project)).uid);
+    throw userError('foreign-project', project.root, lstatSync(markerOf(project)).uid);
   return project;
 };
 
@@ -32,17 +33,17 @@ export const ownerOf = (project: Project): Project => {
   return root !== undefined && isFolder(join(root, '.spool')) ? ownerOf({ root }) : project;
 };
 
-/** Returns the nearest folder at or above `from` with a `.spool`; null if there is none. */
+/** Returns the nearest folder at or above `from` that is a project; null if there is none. */
 export const lookForProject = (from: string): Project | null => {
   for (let folder = from; ; folder = dirname(folder)) {
-    if (isFolder(join(folder, '.spool'))) return { root: folder };
+    if (projectMarker(folder) !== null) return { root: folder };
     if (dirname(folder) === folder) return null;
   }
 };
 
 /** The owner of a project decides what runs in it, so it must be the user. */
-export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(spoolFolder(project)));
+export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(markerOf(project)));
 
-const spoolFolder = (project: Project) => join(project.root, '.spool');
+const markerOf = ({ root }: Project): string => projectMarker(root) ?? root;
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

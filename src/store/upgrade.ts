@@ -37,7 +37,8 @@ export const upgradeIdentity = <Identity>(value: Identity): Identity => {
   if (!isObject(value)) return value;
   const fields = 'place' in value ? renamed(value, identityNames) : value;
   const written = 'written' in value && { written: upgradeIdentity(value.written) };
-  return { ...fields, ...upgradeSettings(fields), ...written } as Identity;
+  // Before there were several, there was one source.
+  return { source: 'spool', ...fields, ...upgradeSettings(fields), ...written } as Identity;
 };
 
 const identityNames = { place: 'workspace' };

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { isSameOutput } from '../../scripts/docs/compare.mjs';
 import { root } from '../support/project.ts';
 
-test('the examples in the docs show what the program prints', () => {
+test('the examples in the docs show what the program prints', { timeout: 600_000 }, () => {
   expect(() =>
     execFileSync(process.execPath, [join(root, 'scripts', 'docs.mjs'), '--check'], { stdio: 'pipe' }),
   ).not.toThrow();

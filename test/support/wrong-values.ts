@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { changeOf } from '../../src/changes/sources.ts';
 import { planRun, readLastRun } from '../../src/run/plan.ts';
 import { resolveOptions } from '../../src/config/resolve.ts';
 import { UserError } from '../../src/errors.ts';
@@ -94,7 +95,14 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTotals));
-    const request = { ...(await defaults), fileSettings: {}, project, change, env };
+    const request = {
+      ...(await defaults),
+      fileSettings: {},
+      project,
+      change,
+      target: await changeOf(project, change),
+      env,
+    };
     const { plan, previous } = await planRun(request, await readLastRun(request));
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {

@@ -82,6 +82,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'bad-slug': [text, text],
   'ids-exhausted': [text],
   'open-tasks': [text, 1, 2],
+  'no-archive': [text, text],
   'already-archived': [text],
   'foreign-project': ['/tmp', 1000],
   'forged-checkpoint': ['001-01_x', '3'],

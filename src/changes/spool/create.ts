@@ -42,7 +42,7 @@ export const createChange = async (project: Project, moduleId: string, slug: str
 
 /** Throws if the change exists. */
 export const writeChange = ({ root }: Project, { id, proposal, tasks }: NewChange): Change => {
-  const change = spoolSource.change(id);
+  const change = spoolSource.change(root, id);
   createFolder(join(root, change.folder));
   writeSafely(join(root, change.proposalFile), proposal, 'create');
   if (tasks !== null) writeSafely(join(root, change.tasksFile), tasks, 'create');

@@ -1,86 +1,73 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { userError } from '../../errors.ts';
-import { createFolder, filesBelow } from '../../files/folders.ts';
-import { renameSafely } from '../../files/safe.ts';
-import { folderNames, statsOf } from '../../files/read.ts';
+import { foldersInside, isFileInside } from '../../files/inside.ts';
+import { archivedFolder, archivedIds, moveToArchive } from '../archive-folder.ts';
+import { folderChange } from '../folder-change.ts';
+import { moduleFile, moduleFolder } from '../modules.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
 import { moduleOf } from './ids.ts';
-import { moduleFile, moduleFolder } from '../modules.ts';
-import { archivePath, changesPath } from './paths.ts';
+import { archiveIn, changesIn } from './paths.ts';
 import { isUntouchedProposal } from './templates.ts';
 
-/** `.spool/changes/<id>/` with proposal.md, and optionally tasks.md, design.md and specs/. Hidden folders and links are ignored. */
-export const spoolSource: ChangeSource = {
-  name: 'spool',
-  folder: changesPath,
-  planningFolders: ['.spool'],
-  list: async (root) => folderNames(join(root, changesPath)).filter((name) => name !== 'archive'),
-  listArchived: async (root) => folderNames(join(root, archivePath)).map((name) => name.replace(archiveDate, '')),
-  archived: async (root, id) => {
-    const name = folderNames(join(root, archivePath)).findLast((each) => each.replace(archiveDate, '') === id);
-    return name === undefined ? null : createChange(id, join(archivePath, name));
-  },
-  has: (root, id) => statsOf(join(root, changesPath, id))?.isDirectory() ?? false,
-  change: (id) => createChange(id),
-  isTasksFile: (path) => taskFile.test(path),
-  archive(root, { id, folder }) {
-    const target = join(archivePath, `${new Date().toISOString().slice(0, 10)}-${id}`);
-    if (existsSync(join(root, target))) throw userError('already-archived', target);
-    createFolder(join(root, archivePath));
-    renameSafely(join(root, folder), join(root, target));
-    return target;
-  },
-};
-
-const archiveDate = /^\d{4}-\d{2}-\d{2}-/;
-const taskFile = /^\.spool[/\\]changes[/\\][^/\\]+[/\\]tasks\.md$/;
-
-const createChange = (id: string, folder = join(changesPath, id)): Change => {
-  const module = moduleOf(id);
-  const specsFolder = join(folder, 'specs');
-  const at = (name: string) => join(folder, name);
+/** `<base>/changes/<id>/` with proposal.md, and optionally tasks.md, design.md and specs/. Hidden folders and links are ignored. */
+export const spoolTree = (name: string, base: string): ChangeSource => {
+  const [changes, archive] = [changesIn(base), archiveIn(base)];
+  const change = (id: string, folder = join(changes, id)) => createChange({ id, name, base, folder });
   return {
-    id,
-    source: spoolSource.name,
-    module,
-    folder,
-    proposalFile: at('proposal.md'),
-    tasksFile: at('tasks.md'),
-    isTemplate: isUntouchedProposal,
-    documents(root) {
-      const modulePath = module === null ? null : moduleFile(root, module);
-      return [
-        { kind: 'proposal', path: at('proposal.md'), name: 'proposal.md' },
-        ...filesBelow(join(root, specsFolder)).map((name): ChangeDocument => ({
-          kind: 'spec',
-          path: join(specsFolder, name),
-          name,
-        })),
-        { kind: 'tasks', path: at('tasks.md'), name: 'tasks.md' },
-        { kind: 'design', path: at('design.md'), name: 'design.md' },
-        ...(modulePath === null ? [] : [{ kind: 'module' as const, path: modulePath, name: 'module.md' }]),
-      ];
+    name,
+    folder: changes,
+    list: (root) => foldersInside(root, changes).filter((each) => each !== 'archive'),
+    listArchived: (root) => archivedIds(root, archive),
+    archived: (root, id) => {
+      const folder = archivedFolder(root, archive, id);
+      return folder === null ? null : change(id, folder);
     },
-    files: (root) =>
-      filesBelow(join(root, folder))
-        .filter((name) => name !== 'proposal.md' && !/(?:^|\/)\./.test(name))
-        .slice(0, mostFiles)
-        .map((name) => ({ kind: kindOf(name), name }))
-        .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || (a.name < b.name ? -1 : 1)),
-    planningPaths(root) {
-      const moduleAt = module === null ? null : moduleFolder(root, module);
-      return [folder, ...(moduleAt === null ? [] : [moduleAt])];
-    },
+    change: (_root, id) => change(id),
+    archive: (root, of) => moveToArchive(root, archive, of),
   };
 };
 
-/** More files of a change are not listed. */
-const mostFiles = 1000;
+export const spoolSource = spoolTree('spool', '.spool');
 
-const order: readonly ChangeFile['kind'][] = ['spec', 'tasks', 'design', 'other'];
+interface Place {
+  readonly id: string;
+  /** The name of the source. */
+  readonly name: string;
+  readonly base: string;
+  readonly folder: string;
+}
+
+const createChange = ({ id, name, base, folder }: Place): Change => {
+  const module = moduleOf(id);
+  const contextFiles = (root: string) =>
+    ['project.md', 'user-guidance.md'].map((file) => join(base, file)).filter((path) => isFileInside(root, path));
+  const sharedFiles = (root: string): ChangeDocument[] => {
+    const modulePath = module === null ? null : moduleFile(root, module, base);
+    return [
+      ...(modulePath === null ? [] : [{ kind: 'module' as const, path: modulePath, name: 'module.md' }]),
+      ...contextFiles(root).map((path) => ({ kind: 'context' as const, path, name: path })),
+    ];
+  };
+  return folderChange({
+    id,
+    source: name,
+    folder,
+    module,
+    proposal: 'proposal.md',
+    tasks: 'tasks.md',
+    kindOf,
+    fixed: ['design.md'],
+    planningFolders: [...new Set([base, '.spool'])],
+    shared: sharedFiles,
+    sharedPaths(root) {
+      const moduleAt = module === null ? null : moduleFolder(root, module, base);
+      return [...(moduleAt === null ? [] : [moduleAt]), ...contextFiles(root)];
+    },
+    sections: (root) => contextFiles(root).map((path) => ({ title: `Project Context (${path})`, path })),
+    isTemplate: isUntouchedProposal,
+  });
+};
 
 const kindOf = (name: string): ChangeFile['kind'] => {
   if (name.startsWith('specs/')) return 'spec';
-  return name === 'tasks.md' ? 'tasks' : name === 'design.md' ? 'design' : 'other';
+  return name === 'design.md' ? 'design' : 'other';
 };

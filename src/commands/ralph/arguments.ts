@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { looksLikeId } from '../../changes/ids.ts';
-import { listChanges } from '../../changes/sources.ts';
+import { isChangeId } from '../../changes/sources.ts';
 import type { Options } from '../../config/flags.ts';
 import { systemProblem, userError } from '../../errors.ts';
 import { readUserFile } from '../../files/given.ts';
@@ -33,7 +33,7 @@ export const readArguments = async (
 };
 
 const namesChange = async (text: string, project: Project | null): Promise<boolean> =>
-  looksLikeId(text) || (project !== null && (await listChanges(project)).includes(text));
+  looksLikeId(text) || (project !== null && (await isChangeId(project, text)));
 
 /** The prompt of the call, or the content of --prompt-file. */
 export const readPrompt = async (prompt: string, { promptFile }: Options, cwd: string): Promise<string> => {

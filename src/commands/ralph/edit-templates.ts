@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { lastSaved } from '../../changes/current-tasks.ts';
 import { changeOf } from '../../changes/sources.ts';
-import { readText } from '../../files/read.ts';
+import { textInside } from '../../files/inside.ts';
 import { editorOf } from '../../process/editor.ts';
 import { isOpen } from '../../ralph/view.ts';
 import type { Project } from '../../store/project.ts';
@@ -23,8 +22,8 @@ export const editTemplates = async (
   const editor = editorOf(env);
   if (confirm === null || editor === null) return;
   for (const id of ids) {
-    const { proposalFile, isTemplate } = changeOf(project, id);
-    if (!isTemplate(readText(join(project.root, proposalFile)) ?? '')) continue;
+    const { proposalFile, isTemplate } = await changeOf(project, id);
+    if (!isTemplate(textInside(project.root, proposalFile) ?? '')) continue;
     const view = (await lastSaved(project, id))?.view ?? null;
     if (view !== null && isOpen(view)) continue;
     if (await confirm(`${proposalFile} is still the empty template. Open it with ${editor}?`))

@@ -1,12 +1,13 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { draftChange } from '../../changes/new-change.ts';
 import { asUserError, userError } from '../../errors.ts';
 import { withGitScope } from '../../git/call/scope.ts';
 import { isInWorkTree, repositoryAt } from '../../git/work-tree.ts';
 import { realPath } from '../../process/which.ts';
 import { createRedactor } from '../../secrets/redact.ts';
-import { lookForProject, type Project } from '../../store/project.ts';
+import type { Project } from '../../store/project.ts';
 import { type StartRequest, startRuns } from './start.ts';
 
 /**
@@ -29,7 +30,7 @@ export const startNewChange = async (
   const { project, options, prompt: text, invocation } = request;
   const publicText = createRedactor(invocation.env).text(text);
   for (;;) {
-    const isNewProject = lookForProject(project.root)?.root !== project.root;
+    const isNewProject = !existsSync(join(project.root, '.spool'));
     const draft = await draftChange(project, {
       module,
       text,

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { changeOf } from '../../changes/sources.ts';
 import type { Resolved } from '../../config/resolve.ts';
 import { defaultLimits } from '../../config/default-limits.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
@@ -53,7 +54,7 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
   const { interactive, json } = forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
   const foreground = connectForeground(env);
-  const specs = await Promise.all(specsOf(request).map((spec) => takeOver(spec, env)));
+  const specs = await Promise.all((await specsOf(request)).map((spec) => takeOver(spec, env)));
   const services = await prepareRuns({
     project,
     config,
@@ -77,14 +78,15 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     : startMany(specs, services, redacting);
 };
 
-const specsOf = (request: StartRequest): RunSpec[] => {
+const specsOf = (request: StartRequest): Promise<RunSpec[]> => {
   const { invocation, project, changes, prompt, newChange } = request;
   const { cwd } = invocation;
-  return changes.map((change) => {
-    const spec = runSpec(request, { project, change, prompt, cwd });
+  const specOf = async (change: string): Promise<RunSpec> => {
+    const spec = runSpec(request, { project, target: await changeOf(project, change), prompt, cwd });
     // A change of the same name may have existed before.
     return newChange ? { ...spec, newChange, options: { ...spec.options, fresh: true } } : spec;
-  });
+  };
+  return Promise.all(changes.map(specOf));
 };
 
 const startOne = async (

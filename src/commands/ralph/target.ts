@@ -1,6 +1,7 @@
 import { userError } from '../../errors.ts';
 import type { Options } from '../../config/flags.ts';
-import { changeOf, changesOfModule, listChanges, resolveChange, sourceFolders } from '../../changes/sources.ts';
+import { changeFolders, changesOfModule, listChanges, resolveChange } from '../../changes/sources.ts';
+import { sourceNames } from '../../changes/folders.ts';
 import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
@@ -11,7 +12,7 @@ export type Targets =
   | { readonly kind: 'new'; readonly module: string | null };
 
 export interface TargetRequest {
-  readonly options: Pick<Options, 'change' | 'module' | 'all' | 'new' | 'resume' | 'interactive'>;
+  readonly options: Pick<Options, 'change' | 'source' | 'module' | 'all' | 'new' | 'resume' | 'interactive'>;
   readonly terminal: Terminal;
   readonly env: NodeJS.ProcessEnv;
   /** What a new change would be created from; null if the action needs an existing one. */
@@ -27,9 +28,10 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   const module = options.module === null ? null : await chosenModule(project, options.module);
   const moduleId = module === null ? null : moduleIdOf(module);
   if (options.new) return { kind: 'new', module: moduleId };
-  if (options.change.length > 0) return existing(await namedChanges(project, options.change, module));
+  const source = options.source === null ? null : checkSource(options.source);
+  if (options.change.length > 0) return existing(await namedChanges(project, options.change, { module, source }));
 
-  const candidates = moduleId === null ? await listChanges(project) : await changesOfModule(project, moduleId);
+  const candidates = moduleId === null ? await listChanges(project, source) : await changesOfModule(project, moduleId);
   if (options.resume) {
     const { lastInterrupted } = await import('./last-interrupted.ts');
     return existing([await lastInterrupted(project, candidates, { terminal, env })]);
@@ -38,7 +40,7 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   const canAsk = options.interactive && terminal.canPrompt && isOpen;
   if (candidates.length === 0 && isOpen && sentence !== null) return { kind: 'new', module: null };
   if (candidates.length === 0 && (canAsk || !isOpen))
-    throw userError('no-changes', module === null ? sourceFolders : `module ${module}`);
+    throw userError('no-changes', module === null ? await changeFolders(project) : `module ${module}`);
   if (!isOpen) return existing(candidates);
   if (!canAsk) throw userError('change-required', candidates, sentence !== null);
   const { pick } = await import('./pick.ts');
@@ -47,11 +49,21 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
 
 const existing = (ids: readonly string[]): Targets => ({ kind: 'changes', ids });
 
-const namedChanges = async (project: Project, queries: readonly string[], module: string | null): Promise<string[]> => {
-  const changes = await Promise.all(queries.map((query) => resolveChange(project, query)));
-  const stray = changes.find((change) => module !== null && changeOf(project, change).module !== moduleIdOf(module));
+const namedChanges = async (
+  project: Project,
+  queries: readonly string[],
+  { module, source }: { readonly module: string | null; readonly source: string | null },
+): Promise<string[]> => {
+  const changes = await Promise.all(queries.map((query) => resolveChange(project, query, source)));
+  const inModule = module === null ? changes : await changesOfModule(project, moduleIdOf(module)!);
+  const stray = changes.find((change) => !inModule.includes(change));
   if (stray !== undefined) throw userError('module-mismatch', stray, module!);
   return [...new Set(changes)];
+};
+
+const checkSource = (name: string): string => {
+  if (sourceNames.some((known) => known === name)) return name;
+  throw userError('bad-value', '--source', `must be ${sourceNames.join(', ')}`, name);
 };
 
 /** A module exists if it has changes, even without a folder. */

@@ -10,6 +10,7 @@ import { upgradeIdentity } from '../upgrade.ts';
 const identityFields = [
   'run',
   'change',
+  'source',
   'agents',
   'sandbox',
   'completionPromise',

@@ -8,7 +8,6 @@ import {
   archiveChange,
   changeOf,
   changesOfModule,
-  isTasksFile,
   listArchived,
   listChanges,
   resolveChange,
@@ -80,9 +79,9 @@ describe('resolveChange', () => {
 });
 
 describe('a change', () => {
-  test('has paths that are relative to any root', () => {
+  test('has paths that are relative to any root', async () => {
     write(everything);
-    expect(changeOf({ root }, id)).toMatchObject({
+    expect(await changeOf({ root }, id)).toMatchObject({
       id,
       source: 'spool',
       module: '002',
@@ -92,13 +91,13 @@ describe('a change', () => {
     });
   });
 
-  test('is the same once its folder is gone', () => {
-    expect(changeOf({ root }, id)).toMatchObject({ id, folder, module: '002' });
+  test('is the same once its folder is gone', async () => {
+    expect(await changeOf({ root }, id)).toMatchObject({ id, folder, module: '002' });
   });
 
-  test('has every document that defines the goal, hidden specs included', () => {
+  test('has every document that defines the goal, hidden specs included', async () => {
     write(everything);
-    expect(changeOf({ root }, id).documents(root)).toEqual([
+    expect((await changeOf({ root }, id)).documents(root)).toEqual([
       { kind: 'proposal', path: `${folder}/proposal.md`, name: 'proposal.md' },
       { kind: 'spec', path: `${folder}/specs/.hidden.md`, name: '.hidden.md' },
       { kind: 'spec', path: `${folder}/specs/login/spec.md`, name: 'login/spec.md' },
@@ -108,16 +107,15 @@ describe('a change', () => {
     ]);
   });
 
-  test('lists documents with a fixed name before they exist', () => {
-    const kinds = changeOf({ root }, id)
-      .documents(root)
-      .map(({ kind }) => kind);
+  test('lists documents with a fixed name before they exist', async () => {
+    const change = await changeOf({ root }, id);
+    const kinds = change.documents(root).map(({ kind }) => kind);
     expect(kinds).toEqual(['proposal', 'tasks', 'design']);
   });
 
-  test('lists its files in reading order, without the proposal and hidden ones', () => {
+  test('lists its files in reading order, without the proposal and hidden ones', async () => {
     write(everything);
-    expect(changeOf({ root }, id).files(root)).toEqual([
+    expect((await changeOf({ root }, id)).files(root)).toEqual([
       { kind: 'spec', name: 'specs/login/spec.md' },
       { kind: 'tasks', name: 'tasks.md' },
       { kind: 'design', name: 'design.md' },
@@ -127,19 +125,19 @@ describe('a change', () => {
 
   test('is read from the given root', async () => {
     write(everything);
-    const change = changeOf({ root }, id);
+    const change = await changeOf({ root }, id);
     const worktree = join(root, 'worktree');
     write({ [change.tasksFile]: '- [x] one\n- [x] two\n- [ ] three\n' }, worktree);
 
-    expect(await readTasks(change, root)).toHaveLength(2);
-    expect(await readTasks(change, worktree)).toHaveLength(3);
-    expect(await readTasks(change, join(root, 'nowhere'))).toBeNull();
+    expect(readTasks(change, root)).toHaveLength(2);
+    expect(readTasks(change, worktree)).toHaveLength(3);
+    expect(readTasks(change, join(root, 'nowhere'))).toBeNull();
     expect(change.files(worktree)).toEqual([{ kind: 'tasks', name: 'tasks.md' }]);
   });
 
   test('claims the requirements of its specs', async () => {
     write(everything);
-    expect([...(await claimsOf(changeOf({ root }, id), root))]).toEqual([
+    expect([...claimsOf(await changeOf({ root }, id), root)]).toEqual([
       ['.hidden.md: hidden', '.hidden.md: Hidden'],
       ['login: users log in', 'login: Users  log in'],
     ]);
@@ -147,10 +145,11 @@ describe('a change', () => {
 });
 
 describe('planning paths', () => {
-  test('are the change, its module and the config file, if they exist', () => {
-    expect(planningPaths({ root }, id)).toEqual([]);
+  test('are the change, its module and the config file, if they exist', async () => {
+    const change = await changeOf({ root }, id);
+    expect(planningPaths({ root }, change)).toEqual([]);
     write(everything);
-    expect(planningPaths({ root }, id)).toEqual([folder, module, '.spool/config.json']);
+    expect(planningPaths({ root }, change)).toEqual([folder, module, '.spool/config.json']);
   });
 
   test.each([
@@ -159,23 +158,14 @@ describe('planning paths', () => {
     ['.spool\\config.json', true],
     ['.spoolrc', false],
     ['src/.spool/x', false],
-  ])('%s is a planning path: %s', (path, expected) => {
-    expect(isPlanning(path)).toBe(expected);
-  });
-
-  test.each([
-    [`${folder}/tasks.md`, true],
-    [`${folder}/specs/tasks.md`, false],
-    ['.spool/tasks.md', false],
-    ['tasks.md', false],
-  ])('%s is a task file: %s', (path, expected) => {
-    expect(isTasksFile(path)).toBe(expected);
+  ])('%s is a planning path: %s', async (path, expected) => {
+    expect(isPlanning(await changeOf({ root }, id), path)).toBe(expected);
   });
 });
 
 test('an archived change is not active, and its number stays reserved', async () => {
   write(everything);
-  const target = archiveChange({ root }, changeOf({ root }, id));
+  const target = await archiveChange({ root }, await changeOf({ root }, id));
 
   expect(target).toMatch(/^\.spool\/changes\/archive\/\d{4}-\d{2}-\d{2}-002-01_add-login$/);
   expect(await listChanges({ root })).toEqual([]);
@@ -183,9 +173,9 @@ test('an archived change is not active, and its number stays reserved', async ()
   expect(await createChange({ root }, '002', 'add-logout')).toMatchObject({ id: '002-02_add-logout' });
 });
 
-test('a change is not archived over an existing one', () => {
+test('a change is not archived over an existing one', async () => {
   write(everything);
-  archiveChange({ root }, changeOf({ root }, id));
+  await archiveChange({ root }, await changeOf({ root }, id));
   write(everything);
-  expect(() => archiveChange({ root }, changeOf({ root }, id))).toThrow('already exists');
+  await expect(archiveChange({ root }, await changeOf({ root }, id))).rejects.toThrow('already exists');
 });

@@ -11,6 +11,7 @@ import { noGate, noLimits, recordWith } from './records.ts';
 const plan: RunPlan = {
   run: 'run',
   change: '001-01_x',
+  source: 'spool',
   module: '001',
   agents: [{ harness: 'opencode', model: null }],
   allowAll: false,

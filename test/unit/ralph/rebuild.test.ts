@@ -10,6 +10,7 @@ import { crash, noGate, noLimits, recordWith } from './records.ts';
 const plan: RunPlan = {
   run: '20260102-030405-9f3a',
   change: '002-01_add-ralph-loop',
+  source: 'spool',
   module: '002',
   agents: [{ harness: 'claude', model: 'opus' }],
   allowAll: true,

@@ -10,6 +10,7 @@ import { noGate, noLimits, recordWith } from './records.ts';
 const plan: RunPlan = {
   run: '20260102-030405-9f3a',
   change: '002-01_add-ralph-loop',
+  source: 'spool',
   module: '002',
   agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
   allowAll: true,
@@ -36,6 +37,7 @@ describe('before the first event, the view', () => {
       v: 2,
       run: '20260102-030405-9f3a',
       change: '002-01_add-ralph-loop',
+      source: 'spool',
       module: '002',
       status: 'running',
       cause: null,

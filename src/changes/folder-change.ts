@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { filesInside, isFileInside } from '../files/inside.ts';
+import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection } from './source.ts';
+
+/** What is particular to the changes of a source that gives each a folder of its own. */
+export interface FolderLayout {
+  readonly id: string;
+  readonly source: string;
+  readonly folder: string;
+  readonly module?: string | null;
+  /** Names of files in the folder. */
+  readonly proposal: string;
+  readonly tasks: string;
+  /** What a file is, by its path in the folder; `other` files are not guarded. */
+  readonly kindOf: (name: string) => ChangeFile['kind'];
+  /** Names in the folder that are guarded whether or not they exist, so that an agent cannot add them. */
+  readonly fixed?: readonly string[];
+  /** Files outside of the folder that belong to the goal. */
+  readonly shared?: (root: string) => ChangeDocument[];
+  /** Files and folders outside of the folder that a worktree needs. */
+  readonly sharedPaths?: (root: string) => string[];
+  readonly planningFolders: readonly string[];
+  /** The whole files are part of the prompt, under their titles, instead of being named there. */
+  readonly sections?: (root: string) => PromptSection[];
+  readonly warnings?: (root: string) => string[];
+  readonly isTemplate?: (proposal: string) => boolean;
+}
+
+/** A change whose files are in one folder. Links are ignored. */
+export const folderChange = (layout: FolderLayout): Change => {
+  const { id, source, folder, module = null, proposal, tasks, kindOf, fixed = [], planningFolders } = layout;
+  const sections = layout.sections ?? (() => []);
+  return {
+    id,
+    source,
+    module,
+    folder,
+    proposalFile: join(folder, proposal),
+    tasksFile: join(folder, tasks),
+    planningFolders,
+    isExact: (path) => path.startsWith(`${folder}/`) && kindOf(path.slice(folder.length + 1)) === 'checklist',
+    isTemplate: layout.isTemplate ?? (() => false),
+    documents(root) {
+      const names = new Set([proposal, ...filesInside(root, folder), tasks, ...fixed]);
+      const own = [...names].flatMap((name) => {
+        const kind = name === proposal ? 'proposal' : name === tasks ? 'tasks' : kindOf(name);
+        return kind === 'other' ? [] : [{ kind, path: join(folder, name), name: shortName(kind, name) }];
+      });
+      return [...own, ...(layout.shared?.(root) ?? [])].toSorted(
+        (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind),
+      );
+    },
+    files(root) {
+      const inPrompt = new Set([join(folder, proposal), ...sections(root).map(({ path }) => path)]);
+      return filesInside(root, folder)
+        .filter((name) => !isHidden(name) && !inPrompt.has(join(folder, name)))
+        .slice(0, mostFiles)
+        .map((name) => ({ kind: name === tasks ? ('tasks' as const) : kindOf(name), name }))
+        .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
+    },
+    sections: (root) => sections(root).filter(({ path }) => isFileInside(root, path)),
+    warnings: layout.warnings ?? (() => []),
+    planningPaths: (root) => [folder, ...(layout.sharedPaths?.(root) ?? [])],
+  };
+};
+
+/** More files of a change are not listed. */
+const mostFiles = 1000;
+
+const order: readonly ChangeFile['kind'][] = [
+  'proposal',
+  'spec',
+  'tasks',
+  'design',
+  'module',
+  'context',
+  'checklist',
+  'other',
+];
+
+const shortName = (kind: DocumentKind, name: string): string => (kind === 'spec' ? name.replace(/^specs\//, '') : name);
+
+const isHidden = (name: string): boolean => /(?:^|\/)\./.test(name);

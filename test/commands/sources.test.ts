@@ -1,0 +1,295 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { itoTree, kiroTree, noSpool, openSpecTree, specKitTree } from '../fixtures/specs/trees.ts';
+import { promise } from '../support/agents.ts';
+import { createProject, type TestProject } from '../support/project.ts';
+
+/** Ticks every box and every status of a task file, and promises. */
+const ticks = (file: string) => `sed -i 's/\\[ \\] pending/[x] complete/; s/\\[ \\]/[x]/' '${file}'\n${promise}`;
+
+const formats = [
+  {
+    source: 'openspec',
+    id: 'add-2fa',
+    tree: openSpecTree,
+    tasks: 'openspec/changes/add-2fa/tasks.md',
+    total: 2,
+    inPrompt: [
+      'Accounts with a password alone',
+      'The system MUST ask for a code after the password.',
+      'Codes are valid for thirty seconds.',
+      '- [ ] 1.1 Generate a code',
+      'Tech stack: Node 20, no dependencies.',
+      '- Keep test summaries concise\n- Never edit generated files',
+    ],
+    notInPrompt: ['schema: spec-driven'],
+  },
+  {
+    source: 'ito',
+    id: '001-01_add-invoices',
+    tree: itoTree,
+    tasks: '.ito/changes/001-01_add-invoices/tasks.md',
+    total: 3,
+    done: 1,
+    inPrompt: ['Print them.', '# Module 001: Billing', 'A shop.', 'Use tabs.', '- tasks.md'],
+    notInPrompt: [],
+  },
+  {
+    source: 'spec-kit',
+    id: '001-photo-albums',
+    tree: specKitTree,
+    tasks: 'specs/001-photo-albums/tasks.md',
+    total: 2,
+    inPrompt: [
+      'System MUST list albums by date',
+      'Plain JavaScript.',
+      'openapi: 3.1.0',
+      'Every feature has a test first.',
+      '- [ ] T001 Create the project',
+    ],
+    notInPrompt: ['CHK001'],
+  },
+  {
+    source: 'kiro',
+    id: 'dark-mode',
+    tree: kiroTree,
+    tasks: '.kiro/specs/dark-mode/tasks.md',
+    total: 1,
+    inPrompt: ['the page SHALL be dark', 'One stylesheet.', 'No dependencies.', '- [ ] 1.1 Read the preference'],
+    notInPrompt: ['Use BEM.'],
+  },
+];
+
+/** The content of every file below a folder, except those that Spool hides from git. */
+const contentOf = (folder: string, below = ''): Record<string, string> =>
+  Object.assign(
+    {},
+    ...readdirSync(join(folder, below)).map((name) => {
+      const path = join(below, name);
+      if (path === '.git' || path === '.spool/.state') return {};
+      return lstatSync(join(folder, path)).isDirectory()
+        ? contentOf(folder, path)
+        : {
+            [path]: createHash('sha256')
+              .update(readFileSync(join(folder, path)))
+              .digest('hex'),
+          };
+    }),
+  ) as Record<string, string>;
+
+describe.each(formats)('a change of $source', ({ source, id, tree, tasks, total, done = 0, inPrompt, notInPrompt }) => {
+  test('is run in place, and only its task file changes', async () => {
+    const project = createProject({ files: { ...noSpool, ...tree }, agent: [ticks(tasks)] });
+    const before = contentOf(project.folder);
+
+    const listed = await project.spool('list', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, source, tasks: { done, total } }]);
+    expect((await project.spool('show', id)).stdout).toContain(`Source    ${source}\n`);
+
+    const run = await project.spool('ralph', id, '--require-tasks');
+    expect(run).toMatchObject({ code: 0 });
+    expect(run.stderr).toContain(`✔ ${id}  Complete`);
+
+    const after = contentOf(project.folder);
+    expect(Object.keys(after)).toEqual(Object.keys(before));
+    expect(Object.keys(after).filter((path) => after[path] !== before[path])).toEqual([tasks]);
+    expect(project.git('show', '--name-only', '--format=%s')).toMatch(new RegExp(`\\n${tasks}$`));
+    expect(project.git('status', '--porcelain')).toBe('');
+
+    const { prompt } = project.calls()[0]!;
+    for (const text of inPrompt) expect(prompt).toContain(text);
+    for (const text of notInPrompt) expect(prompt).not.toContain(text);
+    expect(project.state(id)).toMatchObject({ change: id, source, status: 'complete' });
+  });
+
+  test('can be followed, compared, rewound and landed', async () => {
+    const work = `echo done > work.txt\n${ticks(tasks)}`;
+    const project = createProject({ files: { ...noSpool, ...tree }, agent: [work] });
+
+    expect(await project.spool('ralph', id, '--worktree')).toMatchObject({ code: 0 });
+    expect((await project.spool('status', id)).stdout).toContain(`${id}  Complete`);
+    expect((await project.spool('logs', id)).stdout).toContain('Iteration 1');
+    expect((await project.spool('diff', id, '--all')).stdout).toContain('+done');
+    expect((await project.spool('list')).stdout).toContain('not landed');
+    expect((await project.spool('land', id)).stdout).toContain(`Landed ${id} on`);
+    expect(project.read('work.txt')).toBe('done\n');
+    expect(project.read(tasks)).not.toContain('pending');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('cannot be reworded by its agent', async () => {
+    const change = JSON.parse(
+      (await createProject({ files: { ...noSpool, ...tree } }).spool('show', id, '--json')).stdout,
+    ) as { proposalFile: string };
+    const cheats = `sed -i 's/the /a /; s/a /the /' '${change.proposalFile}'; echo More. >> '${change.proposalFile}'`;
+    const project = createProject({ files: { ...noSpool, ...tree }, agent: [`${cheats}\n${ticks(tasks)}`] });
+
+    expect(await project.spool('ralph', id, '--max-iterations', '1')).toMatchObject({ code: 3 });
+    expect(project.history(id)[0]?.gate?.tampering.join()).toContain(change.proposalFile);
+  });
+});
+
+test('the checklists of spec-kit may not be ticked by an agent', async () => {
+  const checklist = 'specs/001-photo-albums/checklists/ux.md';
+  const project = createProject({
+    files: { ...noSpool, ...specKitTree, [checklist]: '- [ ] CHK003 Friendly\n' },
+    agent: [`sed -i 's/\\[ \\]/[x]/' ${checklist}\n${promise}`],
+  });
+
+  const run = await project.spool('ralph', '001', '--max-iterations', '1');
+  expect(run).toMatchObject({ code: 3 });
+  expect(run.stderr).toContain(`${checklist} has 1 of 1 items open.`);
+  expect(project.history('001-photo-albums')[0]?.gate?.tampering.join()).toContain(checklist);
+});
+
+test('what a person should settle first is listed at the start', async () => {
+  const project = createProject({
+    files: {
+      ...noSpool,
+      ...specKitTree,
+      ...kiroTree,
+      'specs/001-photo-albums/plan.md': '# Plan\n\n[NEEDS CLARIFICATION: how many albums?]\n',
+      '.kiro/specs/dark-mode/spec.json': JSON.stringify({
+        approvals: { requirements: { approved: true }, design: { approved: false } },
+      }),
+    },
+    agent: [promise],
+  });
+
+  const albums = await project.spool('ralph', '001-photo-albums');
+  expect(albums.stderr).toContain('specs/001-photo-albums/plan.md:3 needs clarification.');
+  expect((await project.spool('ralph', 'dark-mode')).stderr).toContain('spec.json: design not approved yet.');
+});
+
+describe('several sources in one project', () => {
+  const both = {
+    'openspec/changes/login/proposal.md': '## Why\n\nOpenSpec.\n',
+    '.kiro/specs/login/requirements.md': 'Kiro.\n',
+    '.kiro/specs/other/requirements.md': 'Other.\n',
+  };
+  const idsOf = async (project: TestProject) =>
+    (JSON.parse((await project.spool('list', '--json')).stdout) as { id: string }[]).map(({ id }) => id);
+
+  test('an ID that several have begins with the name of the source', async () => {
+    const project = createProject({ files: both, agent: [promise] });
+
+    expect(await idsOf(project)).toEqual(['002-01_add-ralph-loop', 'kiro:login', 'openspec:login', 'other']);
+    const plain = await project.spool('ralph', '--change', 'login');
+    expect(plain).toMatchObject({ code: 2, stderr: expect.stringContaining('kiro:login, openspec:login') });
+    expect(await project.spool('ralph', 'kiro:login')).toMatchObject({ code: 0 });
+    expect(await project.spool('ralph', 'kiro:other')).toMatchObject({ code: 0 });
+    expect(await project.spool('ralph', '--change', 'login', '--source', 'openspec')).toMatchObject({ code: 0 });
+    const prompts = project.calls().map(({ prompt }) => prompt);
+    expect(prompts.map((prompt) => /OpenSpec\.|Kiro\.|Other\./.exec(prompt)?.[0])).toEqual([
+      'Kiro.',
+      'Other.',
+      'OpenSpec.',
+    ]);
+    expect(project.state('kiro:login').source).toBe('kiro');
+    expect(project.state('other').source).toBe('kiro');
+  });
+
+  test('an agent cannot replace its change with one of the same name in another source', async () => {
+    const cheats = `mkdir -p openspec/changes/other; echo Nothing. > openspec/changes/other/proposal.md`;
+    const project = createProject({ files: both, agent: [cheats, promise] });
+
+    expect(await project.spool('ralph', 'other')).toMatchObject({ code: 0 });
+    const [first, second] = project.calls().map(({ prompt }) => prompt);
+    expect(first).toContain('Other.');
+    expect(second).toContain('Other.');
+    expect(second).not.toContain('Nothing.');
+  });
+
+  test('--source must be the name of a source', async () => {
+    const project = createProject({ files: both });
+    expect(await project.spool('ralph', '--change', 'login', '--source', 'jira')).toMatchObject({
+      code: 2,
+      stderr: 'spool: --source must be spool, openspec, ito, spec-kit, kiro (got "jira").\n',
+    });
+  });
+});
+
+test('the folders of other tools are a setting', async () => {
+  const files = Object.fromEntries(
+    Object.entries(openSpecTree).map(([path, text]) => [path.replace('openspec/', 'docs/.openspec/'), text]),
+  );
+  const project = createProject({
+    files: { ...noSpool, ...files, '.spool/config.json': '{ "sources": { "openspec": "docs/.openspec" } }\n' },
+    agent: [promise],
+  });
+  expect(await project.spool('ralph', 'add-2fa')).toMatchObject({ code: 0 });
+
+  for (const [sources, problem] of [
+    ['"../x"', '"sources" must be an object'],
+    ['{ "jira": "x" }', '"sources.jira" is not known. Sources: openspec, ito, spec-kit, kiro'],
+    ['{ "kiro": "../x" }', '"sources.kiro" must be a folder in the project'],
+    ['{ "kiro": "/etc" }', '"sources.kiro" must be a folder in the project'],
+  ] as const) {
+    project.write('.spool/config.json', `{ "sources": ${sources} }\n`);
+    const listed = await project.spool('list');
+    expect(listed).toMatchObject({ code: 2, stderr: expect.stringContaining(problem) });
+  }
+});
+
+test('the schema of an OpenSpec change names its task file', async () => {
+  const project = createProject({
+    files: {
+      ...noSpool,
+      ...openSpecTree,
+      'openspec/changes/add-2fa/.openspec.yaml': 'schema: research\n',
+      'openspec/schemas/research/schema.yaml':
+        'name: research\nartifacts:\n  - id: steps\n    generates: plan/*.md\napply:\n  tracks: plan/*.md\n',
+      'openspec/changes/add-2fa/plan/steps.md': '- [ ] one\n- [ ] two\n- [ ] three\n',
+    },
+  });
+  expect(JSON.parse((await project.spool('list', '--json')).stdout)).toMatchObject([{ tasks: { done: 0, total: 3 } }]);
+});
+
+test('changes of OpenSpec before version 1 are read too', async () => {
+  const { 'openspec/config.yaml': _, 'openspec/changes/add-2fa/.openspec.yaml': __, ...files } = openSpecTree;
+  const project = createProject({
+    files: {
+      ...noSpool,
+      ...files,
+      'openspec/project.md': '# Project\n\nOld layout.\n',
+      'openspec/AGENTS.md': 'Rules.\n',
+    },
+    agent: [promise],
+  });
+  expect(await project.spool('ralph', 'add-2fa')).toMatchObject({ code: 0 });
+  expect(project.calls()[0]?.prompt).toContain('Old layout.');
+});
+
+test('a finished OpenSpec change is archived where OpenSpec looks for it', async () => {
+  const project = createProject({ files: { ...noSpool, ...openSpecTree } });
+  const archived = await project.spool('archive', 'add-2fa', '--force');
+  expect(archived.stdout).toMatch(/as openspec\/changes\/archive\/\d{4}-\d\d-\d\d-add-2fa\n/);
+  expect((await project.spool('list', '--archived')).stdout).toContain('add-2fa');
+  expect((await project.spool('show', 'add-2fa')).stdout).toContain('(archived)');
+});
+
+test('a tool without an archive is told apart', async () => {
+  const project = createProject({ files: { ...noSpool, ...kiroTree } });
+  expect(await project.spool('archive', 'dark-mode', '--force')).toMatchObject({
+    code: 2,
+    stderr: 'spool: dark-mode stays where it is: kiro has no archive for finished changes.\n',
+  });
+});
+
+test('no link out of the project is followed', async () => {
+  const project = createProject({ files: { ...noSpool, ...openSpecTree, ...kiroTree }, agent: [promise] });
+  writeFileSync(join(project.home, 'secret'), 'the secret\n');
+  mkdirSync(join(project.home, 'steering'));
+  writeFileSync(join(project.home, 'steering', 'a.md'), 'the secret\n');
+  symlinkSync(join(project.home, 'secret'), project.path('openspec/changes/add-2fa/notes.md'));
+  expect(await project.spool('ralph', 'add-2fa')).toMatchObject({ code: 0 });
+  expect(project.calls()[0]?.prompt).not.toContain('the secret');
+
+  project.git('rm', '--quiet', '-r', '.kiro/steering');
+  symlinkSync(join(project.home, 'steering'), project.path('.kiro/steering'));
+  const refused = await project.spool('ralph', 'dark-mode');
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('.kiro/steering is a symbolic link') });
+  expect(project.calls()).toHaveLength(1);
+});
