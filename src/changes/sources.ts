@@ -63,8 +63,9 @@ const identify = (
   namesIn: (source: ChangeSource) => readonly string[],
 ): readonly Listed[] => {
   const all = sources.flatMap((source) => namesIn(source).map((name) => ({ source, name })));
-  const isShared = (name: string) =>
-    new Set(all.filter((each) => each.name === name).map((each) => each.source)).size > 1;
+  const counts = new Map<string, number>();
+  for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const isShared = (name: string) => counts.get(name)! > 1;
   return all.map((each) => ({ ...each, id: isShared(each.name) ? `${each.source.name}:${each.name}` : each.name }));
 };
 
@@ -73,6 +74,12 @@ const listed = async (project: Project): Promise<readonly Listed[]> =>
 
 const listedArchived = async (project: Project): Promise<readonly Listed[]> =>
   identify(await openSources(project), (source) => [...new Set(source.listArchived(project.root))]);
+
+/** The active changes, sorted by id. */
+export const activeChanges = async (project: Project): Promise<Change[]> =>
+  (await listed(project))
+    .map(({ id, source, name }) => ({ ...source.change(project.root, name), id }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
 /** The ids of the active changes, sorted. `only` is the name of a source. */
 export const listChanges = async (project: Project, only: string | null = null): Promise<string[]> =>
@@ -153,11 +160,8 @@ export const archivedChange = async (project: Project, id: string): Promise<Chan
   return change && { ...change, id };
 };
 
-export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> => {
-  const all = await listed(project);
-  const ids = all.filter(({ source, name }) => source.change(project.root, name).module === moduleId);
-  return ids.map(({ id }) => id).toSorted();
-};
+export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
+  (await activeChanges(project)).filter(({ module }) => module === moduleId).map(({ id }) => id);
 
 /** Moves a change to the archive of its source and returns its new path. */
 export const archiveChange = async (project: Project, change: Change): Promise<string> => {

@@ -70,7 +70,7 @@ const readChange = async (
   const old = archived ? await archivedChange(project, id) : null;
   const change = old ?? (await changeOf(project, id));
   const { folder, proposalFile } = change;
-  const { source, module, lastRun, damage } = await overview(project, id, env, old);
+  const { source, module, lastRun, damage } = await overview(project, change, { env, isArchived: archived });
   if (damage !== null) terminal.log(`${damage}\n`);
   const tasks = (old ? readTasks(old, project.root) : await tasksOf(project, change)) ?? [];
   const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;

@@ -3,7 +3,7 @@ import type { Usage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Change } from '../changes/source.ts';
-import { archivedChange, changeOf, listArchived, listChanges } from '../changes/sources.ts';
+import { activeChanges, archivedChange, listArchived } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
@@ -37,24 +37,22 @@ export interface ChangeOverview {
 }
 
 export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
-  Promise.all((await listChanges(project)).map((id) => overview(project, id, env)));
+  Promise.all((await activeChanges(project)).map((change) => overview(project, change, { env })));
 
 export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> => {
   const ids = [...new Set(await listArchived(project))].toSorted();
-  return Promise.all(ids.map(async (id) => overview(project, id, env, await archivedChange(project, id))));
+  const changes = (await Promise.all(ids.map((id) => archivedChange(project, id)))).filter((each) => each !== null);
+  return Promise.all(changes.map((change) => overview(project, change, { env, isArchived: true })));
 };
 
-/** `archived` is given for a change that is not active any more. */
 export const overview = async (
   project: Project,
-  id: string,
-  env: NodeJS.ProcessEnv,
-  archived: Change | null = null,
+  change: Change,
+  { env, isArchived = false }: { readonly env: NodeJS.ProcessEnv; readonly isArchived?: boolean },
 ): Promise<ChangeOverview> => {
+  const { id, module: moduleId } = change;
   const saved = await lastSaved(project, id);
-  const change = archived ?? (await changeOf(project, id, saved?.view?.source ?? null));
-  const moduleId = change.module;
-  const tasks = archived ? readTasks(archived, project.root) : await currentTasks(project, change, saved?.view ?? null);
+  const tasks = isArchived ? readTasks(change, project.root) : await currentTasks(project, change, saved?.view ?? null);
   return {
     id,
     source: change.source,

@@ -92,7 +92,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     const canvas = { style: (_: string, text: string) => text, columns: 80, symbols: symbolsFor({}) };
     for (const alive of [false, true])
       if (view) renderRun(view, { records, alive, table: true, now: new Date() }, canvas);
-    describeLastRun((await overview(project, change, env)).lastRun);
+    describeLastRun((await overview(project, await changeOf(project, change), { env })).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTotals));
     const request = {
