@@ -369,6 +369,12 @@ const table = {
     text: (change: string, open: number, total: number) =>
       `${change} has ${open} open ${open === 1 ? 'task' : 'tasks'} (of ${total}). Finish ${open === 1 ? 'it' : 'them'}, or archive the change anyway with --force.`,
   },
+  'bad-specs': {
+    exit: 2,
+    text: (change: string, problems: number) =>
+      `${change} was not archived because of ${problems === 1 ? 'the problem' : `the ${problems} problems`} above. Nothing was changed. Fix ${problems === 1 ? 'it' : 'them'}, or archive it without merging its specs: ${commandLine('spool', 'archive', change, '--no-specs')}`,
+  },
+  'not-utf8': { exit: 2, text: (file: string) => `${file} is not UTF-8. Convert it and try again.` },
   'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
     exit: 2,

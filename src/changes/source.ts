@@ -15,6 +15,18 @@ export interface ChangeFile {
   readonly name: string;
 }
 
+/** Where the specs of a change are, and the main specs that they are merged into. All paths are relative to a root. */
+export interface SpecPaths {
+  /** The folder with the specs of the change: `<capability>/spec.md`. */
+  readonly delta: string;
+  /** The folder with the main specs, in the same form. */
+  readonly main: string;
+  /** The YAML file in which a change may set `skip_specs` and `retire_capabilities`. */
+  readonly settings: string;
+  /** Whether a change without specs is invalid. */
+  readonly isRequired: boolean;
+}
+
 /**
  * A change, independent of where it is read: all paths are relative to a root, which is the project or the project's
  * folder in a worktree. None of its files has to exist.
@@ -29,6 +41,8 @@ export interface Change {
   /** The task as the agent gets it, and the first file that a user edits. */
   readonly proposalFile: string;
   readonly tasksFile: string;
+  /** Missing if the source has no specs that can be merged. */
+  readonly specs?: SpecPaths;
   /** Whether a proposal is still the empty template of the source. */
   isTemplate(proposal: string): boolean;
   /** What the guard watches. Files with a fixed name are listed whether or not they exist. */
@@ -54,6 +68,8 @@ export interface ChangeSource {
   readonly folder: string;
   /** Folders, relative to a root, whose files plan work and are not work themselves. */
   readonly planningFolders: readonly string[];
+  /** The folder with the main specs, relative to a root, if it has any. */
+  readonly specsFolder?: string;
   /** The ids of active changes, sorted. */
   list(root: string): Promise<string[]>;
   listArchived(root: string): Promise<string[]>;
@@ -64,6 +80,6 @@ export interface ChangeSource {
   change(id: string): Change;
   /** Whether a path, relative to a root, is the task file of any of its changes. */
   isTasksFile(path: string): boolean;
-  /** Moves a change out of the active ones and returns its new path, relative to the root. */
-  archive(root: string, change: Change): string;
+  /** Where a change is moved to when it is archived today, relative to the root. */
+  archivePath(change: Change): string;
 }

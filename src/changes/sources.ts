@@ -1,3 +1,4 @@
+import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { matchId } from './ids.ts';
@@ -11,6 +12,9 @@ const sources: readonly [ChangeSource, ...ChangeSource[]] = [spoolSource];
 export const sourceFolders = sources.map(({ folder }) => folder).join(', ');
 
 export const planningFolders: readonly string[] = sources.flatMap((source) => source.planningFolders);
+
+/** Where main specs are, relative to a root. */
+export const mainSpecFolders: readonly string[] = sources.flatMap(({ specsFolder }) => specsFolder ?? []);
 
 export const listChanges = async ({ root }: Project): Promise<string[]> => {
   const ids = await Promise.all(sources.map((source) => source.list(root)));
@@ -57,7 +61,14 @@ export const archivedChange = async ({ root }: Project, id: string): Promise<Cha
 export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
   (await listChanges(project)).filter((id) => changeOf(project, id).module === moduleId);
 
-export const archiveChange = ({ root }: Project, change: Change): string =>
-  sources.find(({ name }) => name === change.source)!.archive(root, change);
+/** The change that has this folder, whether or not it exists; null if no source has changes there. */
+export const changeAt = (folder: string): Change | null => {
+  const source = sources.find((each) => join(each.folder, basename(folder)) === folder);
+  return source?.change(basename(folder)) ?? null;
+};
+
+/** Where a change is moved to when it is archived today. */
+export const archivePathOf = (change: Change): string =>
+  sources.find(({ name }) => name === change.source)!.archivePath(change);
 
 export const isTasksFile = (path: string): boolean => sources.some((source) => source.isTasksFile(path));

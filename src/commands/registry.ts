@@ -91,6 +91,7 @@ export const guesses: Readonly<Record<string, string>> = {
   clean: 'prune',
   check: 'doctor',
   verify: 'doctor',
+  lint: 'validate',
   settings: 'config',
   completions: 'completion',
 };
@@ -248,6 +249,19 @@ export const commands: readonly Command[] = [
     options: [json],
     examples: ['spool show 002-01', 'spool show 002', 'spool show 002-01 --json'],
     load: () => import('./show.ts'),
+  },
+  {
+    name: 'validate',
+    heading: 'Look',
+    summary: 'Check the specs of a change, or of all changes',
+    positionals: [{ ...change, optional: true }],
+    options: [
+      { name: 'all', help: 'Check all active changes and the main specs' },
+      { name: 'strict', help: 'Fail on warnings too' },
+      json,
+    ],
+    examples: ['spool validate 002-01', 'spool validate --all --strict', 'spool validate 002-01 --json'],
+    load: () => import('./validate.ts'),
   },
   {
     name: 'harnesses',
@@ -410,10 +424,15 @@ export const commands: readonly Command[] = [
   {
     name: 'archive',
     heading: 'Finish',
-    summary: 'Archive a finished change',
+    summary: 'Archive a finished change and merge its specs',
     positionals: [change],
-    options: [{ name: 'force', help: 'Archive even if tasks are open' }],
-    examples: ['spool archive 002-01_add-ralph-loop', 'spool archive 002-01 --force'],
+    options: [
+      { name: 'force', help: 'Archive even if tasks are open' },
+      { name: 'specs', negated: true, help: 'Only move the change, without merging its specs' },
+      { name: 'dryRun', help: 'Only show what would change' },
+      json,
+    ],
+    examples: ['spool archive 002-01 --dry-run', 'spool archive 002-01', 'spool archive 002-01 --force --no-specs'],
     load: () => import('./archive.ts'),
   },
 ];

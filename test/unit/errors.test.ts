@@ -79,6 +79,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'bad-slug': [text, text],
   'ids-exhausted': [text],
   'open-tasks': [text, 1, 2],
+  'bad-specs': [text, 2],
+  'not-utf8': [text],
   'already-archived': [text],
   'foreign-project': ['/tmp', 1000],
   'forged-checkpoint': ['001-01_x', '3'],

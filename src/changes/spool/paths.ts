@@ -4,3 +4,4 @@ import { join } from 'node:path';
 export const changesPath = join('.spool', 'changes');
 export const archivePath = join(changesPath, 'archive');
 export const modulesPath = join('.spool', 'modules');
+export const specsPath = join('.spool', 'specs');

@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { userError } from '../../errors.ts';
-import { createFolder, filesBelow } from '../../files/folders.ts';
-import { renameSafely } from '../../files/safe.ts';
+import { filesBelow } from '../../files/folders.ts';
 import { folderNames, statsOf } from '../../files/read.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
+import { archiveDate, archivedName } from '../archived-name.ts';
 import { moduleOf } from './ids.ts';
 import { moduleFile, moduleFolder } from '../modules.ts';
-import { archivePath, changesPath } from './paths.ts';
+import { archivePath, changesPath, specsPath } from './paths.ts';
 import { isUntouchedProposal } from './templates.ts';
 
 /** `.spool/changes/<id>/` with proposal.md, and optionally tasks.md, design.md and specs/. Hidden folders and links are ignored. */
@@ -15,25 +13,21 @@ export const spoolSource: ChangeSource = {
   name: 'spool',
   folder: changesPath,
   planningFolders: ['.spool'],
+  specsFolder: specsPath,
   list: async (root) => folderNames(join(root, changesPath)).filter((name) => name !== 'archive'),
   listArchived: async (root) => folderNames(join(root, archivePath)).map((name) => name.replace(archiveDate, '')),
   archived: async (root, id) => {
-    const name = folderNames(join(root, archivePath)).findLast((each) => each.replace(archiveDate, '') === id);
+    const name = folderNames(join(root, archivePath)).findLast(
+      (each) => each === id || each.replace(archiveDate, '') === id,
+    );
     return name === undefined ? null : createChange(id, join(archivePath, name));
   },
   has: (root, id) => statsOf(join(root, changesPath, id))?.isDirectory() ?? false,
   change: (id) => createChange(id),
   isTasksFile: (path) => taskFile.test(path),
-  archive(root, { id, folder }) {
-    const target = join(archivePath, `${new Date().toISOString().slice(0, 10)}-${id}`);
-    if (existsSync(join(root, target))) throw userError('already-archived', target);
-    createFolder(join(root, archivePath));
-    renameSafely(join(root, folder), join(root, target));
-    return target;
-  },
+  archivePath: ({ id }) => join(archivePath, archivedName(id, new Date())),
 };
 
-const archiveDate = /^\d{4}-\d{2}-\d{2}-/;
 const taskFile = /^\.spool[/\\]changes[/\\][^/\\]+[/\\]tasks\.md$/;
 
 const createChange = (id: string, folder = join(changesPath, id)): Change => {
@@ -47,6 +41,7 @@ const createChange = (id: string, folder = join(changesPath, id)): Change => {
     folder,
     proposalFile: at('proposal.md'),
     tasksFile: at('tasks.md'),
+    specs: { delta: specsFolder, main: specsPath, settings: at('.spool.yaml'), isRequired: false },
     isTemplate: isUntouchedProposal,
     documents(root) {
       const modulePath = module === null ? null : moduleFile(root, module);

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isPlanning, planningPaths } from '../../../src/changes/planning-paths.ts';
 import { claimsOf } from '../../../src/changes/requirements.ts';
 import {
-  archiveChange,
   changeOf,
   changesOfModule,
   isTasksFile,
@@ -13,6 +12,7 @@ import {
   listChanges,
   resolveChange,
 } from '../../../src/changes/sources.ts';
+import { applyArchive, planArchive } from '../../../src/changes/archive.ts';
 import { createChange } from '../../../src/changes/spool/create.ts';
 import { readTasks } from '../../../src/changes/task-file.ts';
 
@@ -173,9 +173,17 @@ describe('planning paths', () => {
   });
 });
 
+const archive = (): string => {
+  const plan = planArchive({ root }, changeOf({ root }, id), { mergeSpecs: false });
+  if ('errors' in plan) throw new Error('It cannot be archived.');
+  mkdirSync(join(root, '.spool/.state'), { recursive: true });
+  applyArchive({ root }, plan);
+  return plan.to;
+};
+
 test('an archived change is not active, and its number stays reserved', async () => {
   write(everything);
-  const target = archiveChange({ root }, changeOf({ root }, id));
+  const target = archive();
 
   expect(target).toMatch(/^\.spool\/changes\/archive\/\d{4}-\d{2}-\d{2}-002-01_add-login$/);
   expect(await listChanges({ root })).toEqual([]);
@@ -185,7 +193,7 @@ test('an archived change is not active, and its number stays reserved', async ()
 
 test('a change is not archived over an existing one', () => {
   write(everything);
-  archiveChange({ root }, changeOf({ root }, id));
+  archive();
   write(everything);
-  expect(() => archiveChange({ root }, changeOf({ root }, id))).toThrow('already exists');
+  expect(archive).toThrow('already exists');
 });

@@ -1,0 +1,115 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { applyArchive, planArchive } from '../../../../src/changes/archive.ts';
+import type { Change } from '../../../../src/changes/source.ts';
+import { changeOf } from '../../../../src/changes/sources.ts';
+import { validateChange } from '../../../../src/changes/validate.ts';
+import { cases, type SpecCase, standardFiles, standardMain } from '../../../fixtures/openspec/cases.mjs';
+
+/** What OpenSpec did with the same changes, recorded by scripts/record-openspec.mjs. */
+interface Recorded {
+  readonly validate: number;
+  readonly strict: number;
+  readonly archive: number;
+  readonly specs: Readonly<Record<string, string>>;
+}
+
+const { version, cases: recorded } = JSON.parse(
+  readFileSync(new URL('../../../fixtures/openspec/recorded.json', import.meta.url), 'utf8'),
+) as { version: string; cases: Record<string, Recorded> };
+
+interface Difference {
+  /** What Spool does instead. */
+  readonly does: Partial<Omit<Recorded, 'specs'>> & { readonly auth?: (recorded: string) => string };
+  readonly reason: string;
+}
+
+/** Where Spool differs on purpose. docs/specs.md lists the same. */
+const differences: Readonly<Record<string, Difference>> = {
+  'main with BOM': {
+    does: { auth: (text) => `\uFEFF${text}` },
+    reason: 'What the delta is not about keeps its bytes, a byte order mark included.',
+  },
+  'main with runs of blank lines': {
+    does: { auth: (text) => withRuns(text) },
+    reason: 'What the delta is not about keeps its bytes, blank lines included.',
+  },
+  'mixed line endings': {
+    does: { auth: (text) => withMixedEnds(text) },
+    reason: 'What the delta is not about keeps its bytes, line endings included.',
+  },
+  'renamed and added the old name, merged': {
+    does: { archive: 0 },
+    reason: 'A delta that is merged already is not refused, so that archiving can be repeated.',
+  },
+};
+
+const newRequirement = '### Requirement: New';
+
+/** Three line ends wherever the main spec of the case has them. */
+const withRuns = (text: string): string => {
+  const [before, after] = text.split(newRequirement);
+  return `${before!.slice(0, -1).replaceAll('\n\n', '\n\n\n')}\n${newRequirement}${after}`;
+};
+
+/** The second requirement of the case ends its lines with LF. */
+const withMixedEnds = (text: string): string => {
+  const start = text.indexOf('### Requirement: Logout');
+  const end = text.indexOf('\r\n\r\n### Requirement: New');
+  return `${text.slice(0, start)}${text.slice(start, end).replaceAll('\r\n', '\n')}${text.slice(end)}`;
+};
+
+const createTree = ({ main = standardMain, mains = {}, delta = null, files = {}, settings }: SpecCase) => {
+  const root = mkdtempSync(join(tmpdir(), 'spool-specs-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  mkdirSync(join(root, '.spool/.state'), { recursive: true });
+  const specs = { ...(main === null ? {} : { auth: main }), ...mains };
+  for (const [name, text] of Object.entries(specs)) write(`.spool/specs/${name}/spec.md`, text);
+  const all = { ...standardFiles, ...(delta === null ? {} : { 'specs/auth/spec.md': delta }), ...files };
+  for (const [name, text] of Object.entries(all)) write(`.spool/changes/c1/${name}`, text);
+  if (settings !== undefined) write('.spool/changes/c1/.spool.yaml', `schema: spec-driven\n${settings}\n`);
+  return root;
+};
+
+const mainSpecs = (root: string): Record<string, string> => {
+  const folder = join(root, '.spool/specs');
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('spec.md'));
+  return Object.fromEntries(names.toSorted().map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+};
+
+const outcomeOf = (given: SpecCase): Recorded => {
+  const root = createTree(given);
+  mkdirSync(join(root, '.spool/specs'), { recursive: true });
+  const found = changeOf({ root }, 'c1');
+  const change: Change = { ...found, specs: { ...found.specs!, isRequired: true } };
+  const levels = new Set(validateChange(change, root).map(({ level }) => level));
+  const plan = planArchive({ root }, change, { mergeSpecs: true });
+  if (!('errors' in plan)) applyArchive({ root }, plan);
+  return {
+    validate: levels.has('error') ? 1 : 0,
+    strict: levels.has('error') || levels.has('warning') ? 1 : 0,
+    archive: 'errors' in plan ? 1 : 0,
+    specs: mainSpecs(root),
+  };
+};
+
+test('the recording is of the version that is installed, and has every case', () => {
+  const installed = JSON.parse(readFileSync('node_modules/@fission-ai/openspec/package.json', 'utf8')) as {
+    version: string;
+  };
+  expect(installed.version).toBe(version);
+  expect(Object.keys(recorded)).toEqual(cases.map(({ name }) => name));
+});
+
+test.each(cases.map((each) => [each.name, each] as const))('%s', (name, given) => {
+  const expected = recorded[name]!;
+  const { auth, ...verdicts } = differences[name]?.does ?? {};
+  const specs = auth ? { ...expected.specs, 'auth/spec.md': auth(expected.specs['auth/spec.md']!) } : expected.specs;
+  expect(outcomeOf(given)).toEqual({ ...expected, ...verdicts, specs });
+});
