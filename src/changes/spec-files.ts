@@ -87,7 +87,7 @@ export const readSpec = (root: string, file: string): string | null => {
   checkRealPath(root, file);
   const bytes = readSafely(join(root, file));
   if (bytes === null) return null;
-  if (!isUtf8(bytes)) throw userError('not-utf8', file);
+  if (!isUtf8(bytes)) throw userError('bad-encoding', file);
   return bytes.toString('utf8');
 };
 

@@ -80,7 +80,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'ids-exhausted': [text],
   'open-tasks': [text, 1, 2],
   'bad-specs': [text, 2],
-  'not-utf8': [text],
+  'bad-encoding': [text],
   'already-archived': [text],
   'foreign-project': ['/tmp', 1000],
   'forged-checkpoint': ['001-01_x', '3'],
