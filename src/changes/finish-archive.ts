@@ -1,13 +1,24 @@
 import { existsSync } from 'node:fs';
+import { asUserError } from '../errors.ts';
 import { archiveJournalFile, archiveLockFile } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
 
 /**
  * Finishes an archiving that was killed. Returns a line about it; null if there is none, or if another process is at it.
- * Costs one look at a file.
+ * Costs one look at a file. A command that has nothing to do with it is not stopped by a problem.
  */
 export const finishArchive = async (project: Project): Promise<string | null> => {
   if (!existsSync(archiveJournalFile(project))) return null;
+  try {
+    return await finishUnlocked(project);
+  } catch (error) {
+    const problem = asUserError(error);
+    if (problem === null) throw error;
+    return `An archiving was interrupted, and cannot be finished yet: ${problem.message}`;
+  }
+};
+
+const finishUnlocked = async (project: Project): Promise<string | null> => {
   const { acquireLock } = await import('../store/lock.ts');
   const lock = acquireLock(archiveLockFile(project), 'archive');
   if (lock.kind === 'taken') return null;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createProject, root, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
@@ -121,6 +121,23 @@ test('a main spec that was edited after the kill is kept, and archiving again me
     ) as string,
   });
   expect(project.read('.spool/specs/legacy/spec.md')).toBe(spec('legacy', requirement('Telex')));
+});
+
+test('an archiving that cannot be finished stops no other command, and is finished later', async () => {
+  const project = await killedMidway();
+  const [folder, moved] = [project.path('.spool/specs/legacy'), `${project.home}/moved`];
+  renameSync(folder, moved);
+  symlinkSync(moved, folder);
+  const list = await project.spool('list');
+  expect(list).toMatchObject({ code: 0, stdout: expect.stringContaining(id) as string });
+  expect(list.stderr).toMatch(
+    /^An archiving was interrupted, and cannot be finished yet: \S+legacy is a symbolic link/,
+  );
+  expect(readdirSync(moved)).toEqual(['spec.md']);
+
+  unlinkSync(folder);
+  renameSync(moved, folder);
+  expect((await project.spool('list')).stderr).toContain(`Finished archiving ${id}`);
 });
 
 test('a journal that Spool has not written changes nothing', async () => {

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -61,7 +70,8 @@ const withMixedEnds = (text: string): string => {
   return `${text.slice(0, start)}${text.slice(start, end).replaceAll('\r\n', '\n')}${text.slice(end)}`;
 };
 
-const createTree = ({ main = standardMain, mains = {}, delta = null, files = {}, settings }: SpecCase) => {
+const createTree = (given: SpecCase, base: string) => {
+  const { main = standardMain, mains = {}, delta = null, files = {}, settings } = given;
   const root = mkdtempSync(join(tmpdir(), 'spool-specs-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const write = (path: string, text: string) => {
@@ -70,24 +80,32 @@ const createTree = ({ main = standardMain, mains = {}, delta = null, files = {},
   };
   mkdirSync(join(root, '.spool/.state'), { recursive: true });
   const specs = { ...(main === null ? {} : { auth: main }), ...mains };
-  for (const [name, text] of Object.entries(specs)) write(`.spool/specs/${name}/spec.md`, text);
+  for (const [name, text] of Object.entries(specs)) write(`${base}/specs/${name}/spec.md`, text);
   const all = { ...standardFiles, ...(delta === null ? {} : { 'specs/auth/spec.md': delta }), ...files };
-  for (const [name, text] of Object.entries(all)) write(`.spool/changes/c1/${name}`, text);
-  if (settings !== undefined) write('.spool/changes/c1/.spool.yaml', `schema: spec-driven\n${settings}\n`);
+  for (const [name, text] of Object.entries(all)) write(`${base}/changes/c1/${name}`, text);
+  if (settings !== undefined)
+    write(`${base}/changes/c1/.${base.replace('.', '')}.yaml`, `schema: spec-driven\n${settings}\n`);
   return root;
 };
 
-const mainSpecs = (root: string): Record<string, string> => {
-  const folder = join(root, '.spool/specs');
+const mainSpecs = (root: string, base: string): Record<string, string> => {
+  const folder = join(root, base, 'specs');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('spec.md'));
   return Object.fromEntries(names.toSorted().map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 };
 
-const outcomeOf = (given: SpecCase): Recorded => {
-  const root = createTree(given);
-  mkdirSync(join(root, '.spool/specs'), { recursive: true });
-  const found = changeOf({ root }, 'c1');
-  const change: Change = { ...found, specs: { ...found.specs!, isRequired: true } };
+/** The change with its specs below another folder than `.spool`. */
+const changeBelow = (root: string, base: string): Change => {
+  const folder = `${base}/changes/c1`;
+  const settings = `${folder}/.${base.replace('.', '')}.yaml`;
+  const specs = { delta: `${folder}/specs`, main: `${base}/specs`, settings, isRequired: true };
+  return { ...changeOf({ root }, 'c1'), folder, tasksFile: `${folder}/tasks.md`, specs };
+};
+
+const outcomeOf = (given: SpecCase, base: string): Recorded => {
+  const root = createTree(given, base);
+  mkdirSync(join(root, base, 'specs'), { recursive: true });
+  const change = changeBelow(root, base);
   const levels = new Set(validateChange(change, root).map(({ level }) => level));
   const plan = planArchive({ root }, change, { mergeSpecs: true });
   if (!('errors' in plan)) applyArchive({ root }, plan);
@@ -95,7 +113,7 @@ const outcomeOf = (given: SpecCase): Recorded => {
     validate: levels.has('error') ? 1 : 0,
     strict: levels.has('error') || levels.has('warning') ? 1 : 0,
     archive: 'errors' in plan ? 1 : 0,
-    specs: mainSpecs(root),
+    specs: mainSpecs(root, base),
   };
 };
 
@@ -107,9 +125,36 @@ test('the recording is of the version that is installed, and has every case', ()
   expect(Object.keys(recorded)).toEqual(cases.map(({ name }) => name));
 });
 
-test.each(cases.map((each) => [each.name, each] as const))('%s', (name, given) => {
+/** What Spool must do with a case. */
+const expectedOf = (name: string): Recorded => {
   const expected = recorded[name]!;
   const { auth, ...verdicts } = differences[name]?.does ?? {};
   const specs = auth ? { ...expected.specs, 'auth/spec.md': auth(expected.specs['auth/spec.md']!) } : expected.specs;
-  expect(outcomeOf(given)).toEqual({ ...expected, ...verdicts, specs });
+  return { ...expected, ...verdicts, specs };
+};
+
+test.each(cases.map((each) => [each.name, each] as const))('%s', (name, given) => {
+  expect(outcomeOf(given, '.spool')).toEqual(expectedOf(name));
 });
+
+test('specs below another folder are merged by the same rules', () => {
+  for (const given of cases)
+    expect([given.name, outcomeOf(given, 'openspec')]).toEqual([given.name, expectedOf(given.name)]);
+});
+
+test.each(['openspec', 'openspec/specs', 'openspec/specs/auth', 'openspec/specs/auth/spec.md', 'openspec/changes'])(
+  'a link in the place of %s is not followed',
+  (path) => {
+    const root = createTree(
+      cases.find(({ name }) => name === 'modified in place')!,
+      'openspec',
+    );
+    const elsewhere = mkdtempSync(join(tmpdir(), 'spool-elsewhere-'));
+    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    renameSync(join(root, path), join(elsewhere, 'moved'));
+    symlinkSync(join(elsewhere, 'moved'), join(root, path));
+    const change = changeBelow(root, 'openspec');
+    expect(() => validateChange(change, root)).toThrow('is a symbolic link');
+    expect(() => planArchive({ root }, change, { mergeSpecs: true })).toThrow('is a symbolic link');
+  },
+);
