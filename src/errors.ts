@@ -387,6 +387,12 @@ const table = {
     exit: 2,
     text: (id: string, source: string) => `${id} stays where it is: ${source} has no archive for finished changes.`,
   },
+  'bad-specs': {
+    exit: 2,
+    text: (change: string, problems: number) =>
+      `${change} was not archived because of ${problems === 1 ? 'the problem' : `the ${problems} problems`} above. Nothing was changed. Fix ${problems === 1 ? 'it' : 'them'}, or archive it without merging its specs: ${commandLine('spool', 'archive', change, '--no-specs')}`,
+  },
+  'bad-encoding': { exit: 2, text: (file: string) => `${file} is not UTF-8. Convert it and try again.` },
   'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
     exit: 2,

@@ -135,6 +135,17 @@ const projectFiles = {
   ...changeFiles(change, invoices),
 };
 
+/** @param {string} name @param {string} text @param {string[]} scenario Its name and steps. */
+const requirement = (name, text, [title, when, then]) =>
+  `### Requirement: ${name}\n\n${text}\n\n#### Scenario: ${title}\n\n- **WHEN** ${when}\n- **THEN** ${then}\n`;
+
+const specFiles = {
+  ...projectFiles,
+  [`.spool/changes/${change}/tasks.md`]: invoices.map((task) => `- [x] ${task}\n`).join(''),
+  '.spool/specs/billing/spec.md': `# billing Specification\n\n## Purpose\n\nCustomers get an invoice for every order, with the right total.\n\n## Requirements\n\n${requirement('Total', 'The system SHALL add up the items of an order.', ['Two items', 'an order has two items', 'the total is the sum of both'])}`,
+  [`.spool/changes/${change}/specs/billing/spec.md`]: `## RENAMED Requirements\n\n- FROM: \`### Requirement: Total\`\n- TO: \`### Requirement: Invoice total\`\n\n## ADDED Requirements\n\n${requirement('Discount', 'Regular customers get a discount.', ['Tenth order', 'a customer orders for the tenth time', 'the total is lower'])}`,
+};
+
 const done = '001-09_fix-rounding';
 const severalFiles = {
   ...plainFiles,
@@ -258,6 +269,8 @@ export const scenes = {
     project.spool('ralph', '--change', change, '--verify', 'npm test', '--retry-delay', '10ms');
     return project;
   },
+  /** A finished change with specs. */
+  specs: async () => createProject({ files: specFiles, agent: night }),
   /** A project with several changes, none of which has run. */
   several: async () => createProject({ files: severalFiles, agent: working3 }),
   /** One change is done, and three are running. */

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
-import { createFolder } from '../files/folders.ts';
 import { foldersInside } from '../files/inside.ts';
-import { renameSafely } from '../files/safe.ts';
+import { localDay } from '../text/format.ts';
+import type { Change } from './source.ts';
 
 const date = /^\d{4}-\d{2}-\d{2}-/;
 
@@ -17,22 +16,9 @@ export const archivedFolder = (root: string, archive: string, id: string): strin
   return name === undefined ? null : join(archive, name);
 };
 
-/** Moves a folder into an archive, with the date of today unless its name has one. Returns its new path. */
-export const moveToArchive = (
-  root: string,
-  archive: string,
-  { id, folder }: { id: string; folder: string },
-): string => {
-  const target = join(archive, date.test(id) ? id : `${today()}-${id}`);
-  if (existsSync(join(root, target))) throw userError('already-archived', target);
-  createFolder(join(root, archive));
-  renameSafely(join(root, folder), join(root, target));
-  return target;
-};
-
-/** The local date. */
-const today = (): string => {
-  const now = new Date();
-  const pad = (number: number) => String(number).padStart(2, '0');
-  return `${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())}`;
+/** Where a change is moved to when it is archived today, relative to the root. A name that begins with a day keeps it. */
+export const archivePathOf = ({ id, source, folder, archiveFolder }: Change): string => {
+  if (archiveFolder === null) throw userError('no-archive', id, source);
+  const name = basename(folder);
+  return join(archiveFolder, date.test(name) ? name : `${localDay(new Date())}-${name}`);
 };

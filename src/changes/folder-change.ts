@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { filesInside, isFileInside } from '../files/inside.ts';
-import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection } from './source.ts';
+import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection, SpecPaths } from './source.ts';
 
 /** What is particular to the changes of a source that gives each a folder of its own. */
 export interface FolderLayout {
@@ -24,6 +24,8 @@ export interface FolderLayout {
   readonly sections?: (root: string) => PromptSection[];
   readonly warnings?: (root: string) => string[];
   readonly isTemplate?: (proposal: string) => boolean;
+  readonly specs?: SpecPaths;
+  readonly archiveFolder?: string | null;
 }
 
 /** A change whose files are in one folder. Links are ignored. */
@@ -38,6 +40,8 @@ export const folderChange = (layout: FolderLayout): Change => {
     proposalFile: join(folder, proposal),
     tasksFile: join(folder, tasks),
     planningFolders,
+    ...(layout.specs === undefined ? {} : { specs: layout.specs }),
+    archiveFolder: layout.archiveFolder ?? null,
     isExact: (path) => path.startsWith(`${folder}/`) && kindOf(path.slice(folder.length + 1)) === 'checklist',
     isTemplate: layout.isTemplate ?? (() => false),
     documents(root) {

@@ -25,6 +25,18 @@ export interface PromptSection {
   readonly excerpt?: (text: string) => string | null;
 }
 
+/** Where the specs of a change are, and the main specs that they are merged into. All paths are relative to a root. */
+export interface SpecPaths {
+  /** The folder with the specs of the change: `<capability>/spec.md`. */
+  readonly delta: string;
+  /** The folder with the main specs, in the same form. */
+  readonly main: string;
+  /** The YAML file in which a change may set `skip_specs` and `retire_capabilities`. */
+  readonly settings: string;
+  /** Whether a change without specs is invalid. */
+  readonly isRequired: boolean;
+}
+
 /**
  * A change, independent of where it is read: all paths are relative to a root, which is the project or the project's
  * folder in a worktree. None of its files has to exist.
@@ -39,6 +51,10 @@ export interface Change {
   /** The task as the agent gets it, and the first file that a user edits. */
   readonly proposalFile: string;
   readonly tasksFile: string;
+  /** Missing if the source has no specs that can be merged. */
+  readonly specs?: SpecPaths;
+  /** Where finished changes are moved to, relative to a root; null if they stay where they are. */
+  readonly archiveFolder: string | null;
   /** Folders, relative to a root, whose files plan work and are not work themselves. */
   readonly planningFolders: readonly string[];
   /** Whether no byte of a file may change, not even a tick. The path is relative to a root. */
@@ -70,6 +86,8 @@ export interface ChangeSource {
   readonly name: string;
   /** Where its changes are, relative to a root. */
   readonly folder: string;
+  /** The folder with the main specs, relative to a root, if it has any. */
+  readonly specsFolder?: string;
   /** The ids of active changes, sorted. */
   list(root: string): string[];
   listArchived(root: string): string[];
@@ -77,6 +95,4 @@ export interface ChangeSource {
   archived(root: string, id: string): Change | null;
   /** Only for ids that `list` has returned: a made-up one could lead out of the folder. */
   change(root: string, id: string): Change;
-  /** Moves a change out of the active ones and returns its new path, relative to the root. null if it cannot be done. */
-  archive: ((root: string, change: Change) => string) | null;
 }

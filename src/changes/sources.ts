@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
@@ -163,9 +163,14 @@ export const archivedChange = async (project: Project, id: string): Promise<Chan
 export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
   (await activeChanges(project)).filter(({ module }) => module === moduleId).map(({ id }) => id);
 
-/** Moves a change to the archive of its source and returns its new path. */
-export const archiveChange = async (project: Project, change: Change): Promise<string> => {
-  const source = (await openSources(project)).find(({ name }) => name === change.source);
-  if (!source?.archive) throw userError('no-archive', change.id, change.source);
-  return source.archive(project.root, { ...change, id: splitId(change.id).name });
+/** The change that has this folder, whether or not it exists; null if no source has changes there. */
+export const changeAt = async (project: Project, folder: string): Promise<Change | null> => {
+  const sources = await openSources(project);
+  const name = basename(folder);
+  const source = sources.find((each) => join(each.folder, name) === folder);
+  return source?.change(project.root, name) ?? null;
 };
+
+/** The folders with main specs, relative to the root. */
+export const mainSpecFolders = async (project: Project): Promise<string[]> =>
+  (await openSources(project)).flatMap(({ specsFolder }) => specsFolder ?? []);

@@ -1,23 +1,89 @@
 import { userError } from '../errors.ts';
-import { archiveChange, changeOf, resolveChange } from '../changes/sources.ts';
+import {
+  applyArchive,
+  type ArchivePlan,
+  type CapabilityMerge,
+  planArchive,
+  whileArchiving,
+} from '../changes/archive.ts';
+import type { Change } from '../changes/source.ts';
+import { changeOf, resolveChange } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { findProjectHere } from '../store/project.ts';
-import { lockChange } from '../store/run-lock.ts';
 import { countTasks } from '../changes/tasks.ts';
+import { finishArchive } from '../changes/finish-archive.ts';
+import { renderIssue } from '../report/issues.ts';
+import { findProjectHere, type Project } from '../store/project.ts';
+import { lockChange } from '../store/run-lock.ts';
+import { safeJson } from '../text/controls.ts';
+import { unifiedDiff } from '../text/unified-diff.ts';
 import type { Invocation } from './shared/command.ts';
 
 /** Locks the change while it is moved, so that no loop starts on it. */
-export const run = async ({ args, rawFlags, cwd, terminal }: Invocation): Promise<number> => {
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { args, rawFlags, cwd, terminal } = invocation;
   const project = findProjectHere(cwd);
+  const say = (line: string) => terminal.log(`${line}\n`);
+  const finished = await finishArchive(project);
+  if (finished !== null) say(finished);
   const id = await resolveChange(project, args[0]!);
   const change = await changeOf(project, id);
+  if (rawFlags.dryRun) {
+    showPlan(planFor(project, change, invocation), invocation);
+    return 0;
+  }
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
   const lock = lockChange(project, id, { treeFolder: null });
   try {
-    terminal.print(`Archived ${id} as ${await archiveChange(project, change)}\n`);
+    const plan = await whileArchiving(project, say, () => {
+      const planned = planFor(project, change, invocation);
+      applyArchive(project, planned);
+      return planned;
+    });
+    showResult(plan, invocation);
     return 0;
   } finally {
     lock.release();
   }
 };
+
+/** Throws if the specs cannot be merged, and prints why. */
+const planFor = (project: Project, change: Change, { rawFlags, terminal }: Invocation): ArchivePlan => {
+  const plan = planArchive(project, change, { mergeSpecs: rawFlags.specs !== false });
+  const issues = 'errors' in plan ? plan.errors : plan.warnings;
+  for (const issue of issues) terminal.log(`${renderIssue(issue)}\n`);
+  if ('errors' in plan) throw userError('bad-specs', change.id, plan.errors.length);
+  return plan;
+};
+
+const showResult = (plan: ArchivePlan, { rawFlags, terminal }: Invocation): void => {
+  if (rawFlags.json) return terminal.printResult(`${safeJson(jsonOf(plan), 2)}\n`);
+  terminal.print(`Archived ${plan.change.id} as ${plan.to}\n`);
+  for (const merge of plan.merges) terminal.print(`  ${mergeText(merge)}\n`);
+};
+
+const showPlan = (plan: ArchivePlan, { rawFlags, terminal }: Invocation): void => {
+  if (rawFlags.json) return terminal.printResult(`${safeJson(jsonOf(plan), 2)}\n`);
+  const diffs = plan.merges
+    .map(({ path, before, after }) => unifiedDiff(path, before, after))
+    .filter((diff) => diff !== '');
+  if (diffs.length > 0) terminal.printResult(diffs.join(''));
+  terminal.log(`Would archive ${plan.change.id} as ${plan.to}\n`);
+  for (const merge of plan.merges) terminal.log(`  ${mergeText(merge)}\n`);
+};
+
+/** `auth: 1 added, 1 modified` */
+const mergeText = ({ capability, kind, counts, path, before }: CapabilityMerge): string => {
+  if (kind === 'unchanged') return `${capability}: already up to date`;
+  const shown = Object.entries(counts).filter(([, count]) => count > 0);
+  const text = shown.map(([name, count]) => `${count} ${name}`).join(', ');
+  const note = kind === 'deleted' ? ` (deleted ${path})` : before === null ? ` (new ${path})` : '';
+  return `${capability}: ${text}${note}`;
+};
+
+const jsonOf = ({ change, to, merges, warnings }: ArchivePlan) => ({
+  change: change.id,
+  archivedAs: to,
+  specs: merges.map(({ capability, path, kind, counts }) => ({ capability, path, result: kind, ...counts })),
+  warnings,
+});

@@ -40,6 +40,7 @@ export const guesses: Readonly<Record<string, string>> = {
   gc: 'prune',
   clean: 'prune',
   check: 'doctor',
+  lint: 'validate',
   verify: 'doctor',
   settings: 'config',
   completions: 'completion',

@@ -1,4 +1,5 @@
 import { safeJson } from '../text/controls.ts';
+import { finishArchive } from '../changes/finish-archive.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';
@@ -9,7 +10,10 @@ import type { Invocation } from './shared/command.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const list = rawFlags.archived ? archivedOverviews : overviews;
-  const changes = await list(findProject(cwd), env);
+  const project = findProject(cwd);
+  const finished = await finishArchive(project);
+  if (finished !== null) terminal.log(`${finished}\n`);
+  const changes = await list(project, env);
   for (const { damage } of changes) if (damage !== null) terminal.log(`${damage}\n`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) terminal.printResult(`${rawFlags.archived ? noneArchived : noneActive}\n`);

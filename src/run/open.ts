@@ -19,6 +19,7 @@ import type { DraftRun } from './draft.ts';
 import { watchLimits } from './reported-limits.ts';
 import { checkUnchanged } from './check-resumed.ts';
 import { createdNotice } from './new-change.ts';
+import { specNotices } from './spec-notices.ts';
 import { planAgain, type Planned } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
@@ -145,6 +146,7 @@ const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun,
       ...createdNotice(spec),
       ...(found.previous ? [] : spec.target.warnings(spec.project.root)),
       ...(spec.notices ?? []),
+      ...(await specNotices(spec)),
       ...damaged,
       ...limitedEnvironment(env),
       ...notices,

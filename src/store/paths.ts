@@ -9,7 +9,8 @@ import type { Project } from './project.ts';
  *   .spool/worktrees/<change>/                 where a run with --worktree works
  *   .spool/worktrees/.land-<change>/           where `spool land` rehearses, while it runs
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
- *   .spool/.state/create.lock
+ *   .spool/.state/create.lock, .spool/.state/archive.lock
+ *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
  *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, control.jsonl,
  *                                              lock, queued, taken-out, landed.json, land.log, agent/, copies/
  *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the notes
@@ -52,6 +53,8 @@ export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state')
 /** Hides the state from git. */
 export const stateIgnoreFile = (project: Project) => join(stateFolder(project), '.gitignore');
 export const createLockFile = (project: Project) => join(stateFolder(project), 'create.lock');
+export const archiveLockFile = (project: Project) => join(stateFolder(project), 'archive.lock');
+export const archiveJournalFile = (project: Project) => join(stateFolder(project), 'archive.json');
 /** In the git folder of a work tree, or in the state folder of a project without git. */
 export const treeLockFile = (folder: string) => join(folder, 'spool.lock');
 

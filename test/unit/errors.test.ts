@@ -83,6 +83,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'ids-exhausted': [text],
   'open-tasks': [text, 1, 2],
   'no-archive': [text, text],
+  'bad-specs': [text, 2],
+  'bad-encoding': [text],
   'already-archived': [text],
   'foreign-project': ['/tmp', 1000],
   'forged-checkpoint': ['001-01_x', '3'],

@@ -18,7 +18,6 @@ export const kiroSource = (base: string): ChangeSource => {
     listArchived: () => [],
     archived: () => null,
     change: (root, id) => createChange(id, { base, proposal: proposalIn(root, id) ?? 'requirements.md' }),
-    archive: null,
   };
 };
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { foldersInside } from '../../files/inside.ts';
-import { archivedFolder, archivedIds, moveToArchive } from '../archive-folder.ts';
+import { archivedFolder, archivedIds } from '../archive-folder.ts';
 import { folderChange } from '../folder-change.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
 import { applyGuidanceIn, changeSettingsFile, configFile, contextIn, tasksFileOf } from './settings.ts';
@@ -13,6 +13,7 @@ export const openSpecSource = (base: string): ChangeSource => {
   return {
     name: 'openspec',
     folder: changes,
+    specsFolder: join(base, 'specs'),
     list: (root) => foldersInside(root, changes).filter((name) => name !== 'archive'),
     listArchived: (root) => archivedIds(root, archive),
     archived: (root, id) => {
@@ -20,7 +21,6 @@ export const openSpecSource = (base: string): ChangeSource => {
       return folder === null ? null : change(root, id, folder);
     },
     change,
-    archive: (root, of) => moveToArchive(root, archive, of),
   };
 };
 
@@ -44,6 +44,13 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
     kindOf: (name: string): ChangeFile['kind'] =>
       name.startsWith('specs/') ? 'spec' : name.endsWith('.md') ? 'design' : 'other',
     fixed: ['design.md'],
+    specs: {
+      delta: join(folder, 'specs'),
+      main: join(base, 'specs'),
+      settings: changeSettingsFile(folder),
+      isRequired: true,
+    },
+    archiveFolder: join(base, 'changes', 'archive'),
     shared: (): ChangeDocument[] => [
       { kind: 'context', path: changeSettingsFile(folder), name: '.openspec.yaml' },
       ...shared(base),

@@ -13,7 +13,6 @@ export const specKitSource = (base: string): ChangeSource => ({
   listArchived: () => [],
   archived: () => null,
   change: (_root, id) => createChange(id, join(base, id)),
-  archive: null,
 });
 
 const constitution = join('.specify', 'memory', 'constitution.md');

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { foldersInside, isFileInside } from '../../files/inside.ts';
-import { archivedFolder, archivedIds, moveToArchive } from '../archive-folder.ts';
+import { archivedFolder, archivedIds } from '../archive-folder.ts';
 import { folderChange } from '../folder-change.ts';
 import { moduleFile, moduleFolder } from '../modules.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
 import { moduleOf } from './ids.ts';
-import { archiveIn, changesIn } from './paths.ts';
+import { archiveIn, changesIn, specsIn } from './paths.ts';
 import { isUntouchedProposal } from './templates.ts';
 
 /** `<base>/changes/<id>/` with proposal.md, and optionally tasks.md, design.md and specs/. Hidden folders and links are ignored. */
@@ -15,6 +15,7 @@ export const spoolTree = (name: string, base: string): ChangeSource => {
   return {
     name,
     folder: changes,
+    specsFolder: specsIn(base),
     list: (root) => foldersInside(root, changes).filter((each) => each !== 'archive'),
     listArchived: (root) => archivedIds(root, archive),
     archived: (root, id) => {
@@ -22,7 +23,6 @@ export const spoolTree = (name: string, base: string): ChangeSource => {
       return folder === null ? null : change(id, folder);
     },
     change: (_root, id) => change(id),
-    archive: (root, of) => moveToArchive(root, archive, of),
   };
 };
 
@@ -56,6 +56,13 @@ const createChange = ({ id, name, base, folder }: Place): Change => {
     tasks: 'tasks.md',
     kindOf,
     fixed: ['design.md'],
+    specs: {
+      delta: join(folder, 'specs'),
+      main: specsIn(base),
+      settings: join(folder, `${base.replace(/^.*\//, '')}.yaml`),
+      isRequired: false,
+    },
+    archiveFolder: archiveIn(base),
     planningFolders: [...new Set([base, '.spool'])],
     shared: sharedFiles,
     sharedPaths(root) {

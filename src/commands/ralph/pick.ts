@@ -10,6 +10,8 @@ interface PickRequest {
   /** What a new change would be created from; null if none can be. */
   readonly sentence: string | null;
   readonly columns: number;
+  /** Whether changes that are running can be selected. */
+  readonly allowRunning?: boolean;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -17,9 +19,13 @@ interface PickRequest {
 const newRow = ' new';
 
 /** Asks the user to select active changes, or a new one if there is a sentence for it. */
-export const pick = async (project: Project, { sentence, columns, env }: PickRequest): Promise<Targets> => {
+export const pick = async (
+  project: Project,
+  { sentence, columns, allowRunning = false, env }: PickRequest,
+): Promise<Targets> => {
   const all = await overviews(project, env);
-  if (sentence === null && all.every(isRunning))
+  const isDisabled = (each: ChangeOverview) => !allowRunning && isRunning(each);
+  if (sentence === null && all.every(isDisabled))
     throw userError(
       'all-running',
       all.map(({ id }) => id),
@@ -29,7 +35,7 @@ export const pick = async (project: Project, { sentence, columns, env }: PickReq
     sentence === null
       ? []
       : [{ value: newRow, label: truncate(`New change: ${oneLine(sentence.trim())}`, width, '…'), alone: true }];
-  const rows = rowsOf(all, { width, now: new Date() });
+  const rows = rowsOf(all, { width, now: new Date(), isDisabled });
   const chosen = await askSeveral('Which change?', [...added, ...rows]);
   if (chosen === null) throw userError('cancelled', 'no change was selected');
   return chosen.includes(newRow) ? { kind: 'new', module: null } : { kind: 'changes', ids: chosen };
@@ -37,8 +43,14 @@ export const pick = async (project: Project, { sentence, columns, env }: PickReq
 
 const isRunning = ({ lastRun }: ChangeOverview): boolean => lastRun?.status === 'running';
 
+interface RowOptions {
+  readonly width: number;
+  readonly now: Date;
+  readonly isDisabled: (each: ChangeOverview) => boolean;
+}
+
 /** Each row has the ID, the tasks and the last run. The ID is cut if the terminal is narrow. */
-const rowsOf = (all: readonly ChangeOverview[], { width, now }: { width: number; now: Date }): Row[] => {
+const rowsOf = (all: readonly ChangeOverview[], { width, now, isDisabled }: RowOptions): Row[] => {
   const cells = all.map((each) => ({ id: oneLine(each.id), tasks: tasksText(each), last: lastRunText(each, now) }));
   const widest = (texts: readonly string[]) => Math.max(0, ...texts.map(widthOf));
   const tasksWidth = widest(cells.map(({ tasks }) => tasks));
@@ -51,7 +63,7 @@ const rowsOf = (all: readonly ChangeOverview[], { width, now }: { width: number;
       width,
       '…',
     ),
-    disabled: isRunning(all[index]!),
+    disabled: isDisabled(all[index]!),
   }));
 };
 

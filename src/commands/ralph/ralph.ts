@@ -3,6 +3,7 @@ import { parseFlags, resolveOptions } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
+import { finishArchive } from '../../changes/finish-archive.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
 import { printStatus } from '../../report/run-status.ts';
@@ -15,6 +16,8 @@ export const run = async (call: Invocation): Promise<number> => {
   const flagValues = parseFlags(call.rawFlags);
   const found = findProjectIfAny(call.cwd);
   const existing = found && ownerOf(found);
+  const finished = existing && (await finishArchive(existing));
+  if (finished) call.terminal.log(`${finished}\n`);
   const { change, prompt: typed } = await readArguments(call, existing);
   const project = existing ?? (await newProject(call, change === null && isText(typed)));
   const resolved = await resolveOptions({ flagValues, env: call.env, project });

@@ -1,5 +1,5 @@
 import type { CommandRow } from '../shared/command.ts';
-import { change, ralphOptions, run, sandboxFlags, yes } from './options.ts';
+import { change, json, ralphOptions, run, sandboxFlags, yes } from './options.ts';
 
 export const finishCommands: readonly CommandRow[] = [
   {
@@ -44,10 +44,15 @@ export const finishCommands: readonly CommandRow[] = [
   },
   {
     name: 'archive',
-    summary: 'Archive a finished change',
+    summary: 'Archive a finished change and merge its specs',
     positionals: [change],
-    options: [{ name: 'force', help: 'Archive even if tasks are open' }],
-    examples: ['spool archive 002-01_add-ralph-loop', 'spool archive 002-01 --force'],
+    options: [
+      { name: 'force', help: 'Archive even if tasks are open' },
+      { name: 'specs', negated: true, help: 'Only move the change, without merging its specs' },
+      { name: 'dryRun', help: 'Only show what would change' },
+      json,
+    ],
+    examples: ['spool archive 002-01 --dry-run', 'spool archive 002-01', 'spool archive 002-01 --force --no-specs'],
     load: () => import('../archive.ts'),
   },
 ];

@@ -50,6 +50,18 @@ export const lookCommands: readonly CommandRow[] = [
     load: () => import('../show.ts'),
   },
   {
+    name: 'validate',
+    summary: 'Check the specs of a change, or of all changes',
+    positionals: [{ ...change, optional: true }],
+    options: [
+      { name: 'all', help: 'Check all active changes and the main specs' },
+      { name: 'strict', help: 'Fail on warnings too' },
+      json,
+    ],
+    examples: ['spool validate 002-01', 'spool validate --all --strict', 'spool validate 002-01 --json'],
+    load: () => import('../validate.ts'),
+  },
+  {
     name: 'diff',
     summary: 'Show what a run or an iteration changed',
     positionals: [

@@ -4,14 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isPlanning, planningPaths } from '../../../src/changes/planning-paths.ts';
 import { claimsOf } from '../../../src/changes/requirements.ts';
-import {
-  archiveChange,
-  changeOf,
-  changesOfModule,
-  listArchived,
-  listChanges,
-  resolveChange,
-} from '../../../src/changes/sources.ts';
+import { changeOf, changesOfModule, listArchived, listChanges, resolveChange } from '../../../src/changes/sources.ts';
+import { applyArchive, planArchive } from '../../../src/changes/archive.ts';
 import { createChange } from '../../../src/changes/spool/create.ts';
 import { readTasks } from '../../../src/changes/task-file.ts';
 
@@ -163,9 +157,17 @@ describe('planning paths', () => {
   });
 });
 
+const archive = async (): Promise<string> => {
+  const plan = planArchive({ root }, await changeOf({ root }, id), { mergeSpecs: false });
+  if ('errors' in plan) throw new Error('It cannot be archived.');
+  mkdirSync(join(root, '.spool/.state'), { recursive: true });
+  applyArchive({ root }, plan);
+  return plan.to;
+};
+
 test('an archived change is not active, and its number stays reserved', async () => {
   write(everything);
-  const target = await archiveChange({ root }, await changeOf({ root }, id));
+  const target = await archive();
 
   expect(target).toMatch(/^\.spool\/changes\/archive\/\d{4}-\d{2}-\d{2}-002-01_add-login$/);
   expect(await listChanges({ root })).toEqual([]);
@@ -175,7 +177,7 @@ test('an archived change is not active, and its number stays reserved', async ()
 
 test('a change is not archived over an existing one', async () => {
   write(everything);
-  await archiveChange({ root }, await changeOf({ root }, id));
+  await archive();
   write(everything);
-  await expect(archiveChange({ root }, await changeOf({ root }, id))).rejects.toThrow('already exists');
+  await expect(archive()).rejects.toThrow('already exists');
 });

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createFolder, entriesOf, removeIfEmpty } from '../files/folders.ts';
+import { readJson } from '../files/read.ts';
+import { checkRealPath } from '../files/real-path.ts';
+import { removeSafely, renameSafely, replaceSafely } from '../files/safe.ts';
+import { archiveJournalFile } from '../store/paths.ts';
+import type { Project } from '../store/project.ts';
+import { listOf, object, oneOf, orNull, required, type Shape, text } from '../text/shape.ts';
+import { archivePathOf } from './archive-folder.ts';
+import { changeAt } from './sources.ts';
+import { readSpec } from './spec-files.ts';
+
+/*
+ * Archiving writes several files and moves a folder. Everything that it is about to do is first written to one file, so
+ * that the next command can finish it if the process is killed.
+ */
+
+export interface SpecWrite {
+  /** Of a main spec, relative to the root. */
+  readonly path: string;
+  /** Its text; null for a file that does not exist. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface ArchiveJournal {
+  readonly v: 1;
+  readonly change: string;
+  /** The folder of the change before and after, relative to the root. */
+  readonly from: string;
+  readonly to: string;
+  readonly writes: readonly SpecWrite[];
+}
+
+/**
+ * Returns null if there is no journal, or one that Spool has not written: it may only move a change to its archive and
+ * write main specs.
+ */
+export const readJournal = async (project: Project): Promise<ArchiveJournal | null> => {
+  const journal = parseJournal(readJson(archiveJournalFile(project)));
+  const change = journal && (await changeAt(project, journal.from));
+  if (!change?.specs || change.archiveFolder === null || dirname(journal!.to) !== dirname(archivePathOf(change)))
+    return null;
+  const main = change.specs.main.replaceAll('\\', '/');
+  const isMainSpec = (path: string) => path.startsWith(`${main}/`) && path.endsWith('/spec.md');
+  return journal!.writes.every(({ path }) => isMainSpec(path)) ? journal! : null;
+};
+
+const parseJournal: Shape<ArchiveJournal> = object<ArchiveJournal>({
+  v: required(oneOf([1])),
+  change: required(text),
+  from: required(text),
+  to: required(text),
+  writes: required(
+    listOf(object<SpecWrite>({ path: required(text), before: required(orNull(text)), after: required(orNull(text)) })),
+  ),
+});
+
+/** From here on the change counts as archived: what is missing is done by the next command. */
+export const writeJournal = (project: Project, journal: ArchiveJournal): void =>
+  replaceSafely(archiveJournalFile(project), `${JSON.stringify(journal, null, 2)}\n`);
+
+/** Deletes the journal, and what killed processes have left beside it. */
+export const dropJournal = (project: Project): void => {
+  const file = archiveJournalFile(project);
+  removeDrafts(file);
+  removeSafely(file);
+};
+
+/** The first main spec that someone has edited since the journal was written, or the folder that is in the way; null if none. */
+export const obstacleTo = ({ root }: Project, { from, to, writes }: ArchiveJournal): string | null => {
+  const edited = writes.find(({ path, before, after }) => ![before, after].includes(readSpec(root, path)));
+  if (edited !== undefined) return edited.path;
+  checkRealPath(root, from);
+  checkRealPath(root, to);
+  return existsSync(join(root, from)) && existsSync(join(root, to)) ? to : null;
+};
+
+/** Does everything in the journal that is not done yet. */
+export const applyJournal = ({ root }: Project, { from, to, writes }: ArchiveJournal): void => {
+  for (const { path, after } of writes) {
+    const file = join(root, path);
+    removeDrafts(file);
+    if (after === null) {
+      removeSafely(file);
+      removeIfEmpty(dirname(file));
+    } else if (readSpec(root, path) !== after) {
+      createFolder(dirname(file));
+      replaceSafely(file, after);
+    }
+  }
+  if (!existsSync(join(root, from))) return;
+  createFolder(join(root, dirname(to)));
+  renameSafely(join(root, from), join(root, to));
+};
+
+/** Deletes what `replaceSafely` leaves if it is killed. */
+const removeDrafts = (file: string): void => {
+  const folder = dirname(file);
+  const start = `${file.slice(folder.length + 1)}.`;
+  for (const { name } of entriesOf(folder))
+    if (name.startsWith(start) && uuid.test(name.slice(start.length))) removeSafely(join(folder, name));
+};
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { asUserError } from '../errors.ts';
+import { archiveJournalFile, archiveLockFile } from '../store/paths.ts';
+import type { Project } from '../store/project.ts';
+
+/**
+ * Finishes an archiving that was killed. Returns a line about it; null if there is none, or if another process is at it.
+ * Costs one look at a file. A command that has nothing to do with it is not stopped by a problem.
+ */
+export const finishArchive = async (project: Project): Promise<string | null> => {
+  if (!existsSync(archiveJournalFile(project))) return null;
+  try {
+    return await finishUnlocked(project);
+  } catch (error) {
+    const problem = asUserError(error);
+    if (problem === null) throw error;
+    return `An archiving was interrupted, and cannot be finished yet: ${problem.message}`;
+  }
+};
+
+const finishUnlocked = async (project: Project): Promise<string | null> => {
+  const { acquireLock } = await import('../store/lock.ts');
+  const lock = acquireLock(archiveLockFile(project), 'archive');
+  if (lock.kind === 'taken') return null;
+  try {
+    return await finishLocked(project);
+  } finally {
+    lock.release();
+  }
+};
+
+/** The same for a process that holds the lock. */
+export const finishLocked = async (project: Project): Promise<string | null> => {
+  if (!existsSync(archiveJournalFile(project))) return null;
+  const { applyJournal, dropJournal, obstacleTo, readJournal } = await import('./archive-journal.ts');
+  const journal = await readJournal(project);
+  const obstacle = journal && obstacleTo(project, journal);
+  if (journal !== null && obstacle === null) applyJournal(project, journal);
+  dropJournal(project);
+  if (journal === null) return null;
+  return obstacle === null
+    ? `Finished archiving ${journal.change} as ${journal.to}, which was interrupted.`
+    : `Archiving ${journal.change} was interrupted, and ${obstacle} was changed since. Archive it again: spool archive ${journal.change}`;
+};

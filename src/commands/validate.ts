@@ -1,0 +1,58 @@
+import { userError } from '../errors.ts';
+import { activeChanges, changeOf, listChanges, mainSpecFolders, resolveChange } from '../changes/sources.ts';
+import { finishArchive } from '../changes/finish-archive.ts';
+import { type Issue, validateChange, validateMainSpecs } from '../changes/validate.ts';
+import { countIssues, renderIssues } from '../report/issues.ts';
+import { findProject, type Project } from '../store/project.ts';
+import { safeJson } from '../text/controls.ts';
+import { pluralise } from '../text/format.ts';
+import type { Invocation } from './shared/command.ts';
+
+/** The exit code if something must be fixed. */
+const invalid = 1;
+
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { rawFlags, cwd, terminal } = invocation;
+  const project = findProject(cwd);
+  const finished = await finishArchive(project);
+  if (finished !== null) terminal.log(`${finished}\n`);
+  const ids = await chosenChanges(project, invocation);
+  const changes =
+    ids === null ? await activeChanges(project) : await Promise.all(ids.map((id) => changeOf(project, id)));
+  const results = changes.map((change) => ({ change: change.id, issues: validateChange(change, project.root) }));
+  const specs = ids === null ? validateMainSpecs(await mainSpecFolders(project), project.root) : [];
+  const issues = [...results.flatMap((each) => each.issues), ...specs];
+  const failing = issues.filter(({ level }) => level === 'error' || (level === 'warning' && rawFlags.strict === true));
+  if (rawFlags.json) terminal.printResult(`${safeJson({ valid: failing.length === 0, changes: results, specs }, 2)}\n`);
+  else show(issues, { checked: checkedText(results, ids === null), invocation });
+  return failing.length === 0 ? 0 : invalid;
+};
+
+/** The ids of the changes that the user chose; null for all of them. */
+const chosenChanges = async (
+  project: Project,
+  { args, rawFlags, env, terminal }: Invocation,
+): Promise<string[] | null> => {
+  const [query] = args;
+  if (query !== undefined && rawFlags.all) throw userError('two-actions', '--all', 'a change');
+  if (query !== undefined) return [await resolveChange(project, query)];
+  const isAsked = !rawFlags.all && !rawFlags.json && terminal.canPrompt && (await listChanges(project)).length > 1;
+  if (!isAsked) return null;
+  const { pick } = await import('./ralph/pick.ts');
+  const picked = await pick(project, { sentence: null, columns: terminal.columns, allowRunning: true, env });
+  return picked.kind === 'changes' ? [...picked.ids] : null;
+};
+
+const show = (
+  issues: readonly Issue[],
+  { checked, invocation }: { readonly checked: string; readonly invocation: Invocation },
+): void => {
+  const { terminal } = invocation;
+  if (issues.length > 0) terminal.printResult(`${renderIssues(issues, terminal).join('\n')}\n\n`);
+  terminal.printResult(`${checked}: ${countIssues(issues)}\n`);
+};
+
+const checkedText = (results: readonly { readonly change: string }[], withMain: boolean): string => {
+  const changes = results.length === 1 && !withMain ? results[0]!.change : pluralise(results.length, 'change');
+  return withMain ? `${changes} and the main specs` : changes;
+};
