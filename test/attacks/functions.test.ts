@@ -7,6 +7,7 @@ import { resetTime } from '../../src/harness/reset-time.ts';
 import { importsOf } from '../../src/guard/deciders/imports.ts';
 import { includesIn, partOf, rulesOf } from '../../src/guard/deciders/parts.ts';
 import { shellCommands } from '../../src/guard/deciders/shell.ts';
+import { mergeSpec } from '../../src/changes/specs/merge.ts';
 import { missingTasks, parseTasks, taskTitles } from '../../src/changes/tasks.ts';
 import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
@@ -107,6 +108,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'provider error': (text) => problemEvent({ message: text }),
   'reset time': (text) => resetTime(`resets ${text}`, new Date()),
   tasks: (text) => parseTasks(text),
+  'merge of specs': (text) =>
+    mergeSpec({ capability: 'a', change: 'b', main: text, delta: `## ADDED Requirements\n${text}`, retire: false }),
   'missing tasks': (text) => missingTasks(taskTitles(text), taskTitles(`${text}x`)),
   wording: (text) => wordingOf(text),
   proposal: (text) => isUntouchedProposal(text),
@@ -149,4 +152,20 @@ test.each(Object.entries(readers))('takes linear time: %s', (_, read) => {
     return msAt4N > 8 * msAtN ? [`${JSON.stringify(pump)}: ${msAtN} ms, then ${msAt4N} ms`] : [];
   });
   expect(slow).toEqual([]);
+});
+
+test('takes linear time: a merge of many requirements', () => {
+  const many = (count: number, verb: string) =>
+    Array.from(
+      { length: count },
+      (_, at) => `### Requirement: R${at}\n\nIt MUST ${verb}.\n\n#### Scenario: One\n\n- **THEN** it does\n`,
+    ).join('\n');
+  const merge = (count: number) => {
+    const main = `# a\n\n## Purpose\n\nIt works.\n\n## Requirements\n\n${many(count, 'work')}`;
+    const delta = `## MODIFIED Requirements\n\n${many(count, 'go')}`;
+    return mergeSpec({ capability: 'a', change: 'b', main, delta, retire: false });
+  };
+  expect(merge(10).kind).toBe('written');
+  const [short, long] = [best(() => merge(1000)), best(() => merge(4000))];
+  expect(long).toBeLessThan(Math.max(floorMs, 8 * short));
 });

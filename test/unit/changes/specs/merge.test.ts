@@ -203,19 +203,4 @@ describe('any text', () => {
       { numRuns: 2000 },
     );
   });
-
-  test('is merged in a time that grows with its length', () => {
-    const many = (count: number, title: string) =>
-      `${title}${Array.from({ length: count }, (_, at) => requirement(`R${at}`, 'work', ['One'])).join('\n')}`;
-    const time = (count: number) => {
-      const [main, delta] = [many(count, head), many(count, '## MODIFIED Requirements\n\n').replaceAll('work', 'go')];
-      const began = performance.now();
-      expect(merge(main, delta).kind).toBe('written');
-      return performance.now() - began;
-    };
-    const best = (count: number) => Math.min(...[1, 2, 3].map(() => time(count)));
-    const [short, long] = [best(500), best(4000)];
-    // Quadratic would be 64 times as long.
-    expect(long).toBeLessThan(short * 32);
-  });
 });
