@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
+import { taskFilePath } from './file/path.ts';
+import { fileChange, fileSource, idOfFile, pathIn } from './file/source.ts';
 import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
 import { matchId } from './ids.ts';
 import type { Change, ChangeSource } from './source.ts';
@@ -9,7 +11,7 @@ import { spoolSource } from './spool/source.ts';
 
 /*
  * A change has the id that its source gives it. If several sources of a project have a change with the same id, the ids
- * of all of them begin with the name of the source, as in `kiro:login`.
+ * of all of them begin with the name of the source, as in `kiro:login`. The ID of a task file never changes.
  */
 
 interface SourceRow {
@@ -39,16 +41,19 @@ const rows: Readonly<Record<SourceName, SourceRow>> = {
   },
 };
 
-/** The sources that a project uses. */
-const openSources = async (project: Project): Promise<ChangeSource[]> => {
+/** The sources of a project that have a folder. */
+const openFolders = async (project: Project): Promise<ChangeSource[]> => {
   const folders = sourceFolders(project);
   const used = sourceNames.filter((name) => rows[name].isUsed(project.root, folders[name]));
   return Promise.all(used.map((name) => rows[name].open(folders[name])));
 };
 
+/** All sources that a project uses. */
+const openSources = async (project: Project): Promise<ChangeSource[]> => [...(await openFolders(project)), fileSource];
+
 /** Where the changes of a project are looked for, for messages. */
 export const changeFolders = async (project: Project): Promise<string> =>
-  (await openSources(project)).map(({ folder }) => folder).join(', ');
+  (await openFolders(project)).map(({ folder }) => folder).join(', ');
 
 interface Listed {
   readonly id: string;
@@ -65,7 +70,8 @@ const identify = (
   const all = sources.flatMap((source) => namesIn(source).map((name) => ({ source, name })));
   const isShared = (name: string) =>
     new Set(all.filter((each) => each.name === name).map((each) => each.source)).size > 1;
-  return all.map((each) => ({ ...each, id: isShared(each.name) ? `${each.source.name}:${each.name}` : each.name }));
+  const isPlain = ({ source, name }: (typeof all)[number]) => source.name === 'file' || !isShared(name);
+  return all.map((each) => ({ ...each, id: isPlain(each) ? each.name : `${each.source.name}:${each.name}` }));
 };
 
 const listed = async (project: Project): Promise<readonly Listed[]> =>
@@ -136,6 +142,8 @@ const splitId = (id: string): { readonly source: SourceName | null; readonly nam
  */
 export const changeOf = async (project: Project, id: string, from: string | null = null): Promise<Change> => {
   const { root } = project;
+  const path = pathIn(from ?? '');
+  if (path !== null) return fileChange(root, id, path);
   const sources = await openSources(project);
   const { source, name } = splitId(id);
   const wanted = source ?? from;
@@ -144,6 +152,15 @@ export const changeOf = async (project: Project, id: string, from: string | null
       ? sources.find((each) => each.list(root).includes(name))
       : sources.find((each) => each.name === wanted);
   return { ...(found ?? spoolSource).change(root, name), id };
+};
+
+/** The change of a task file, whether or not it was run before. `given` is relative to `cwd`. */
+export const changeOfFile = async (project: Project, given: string, cwd: string): Promise<Change> => {
+  const { root } = project;
+  const path = taskFilePath(project, given, cwd);
+  const others = new Set((await openFolders(project)).flatMap((source) => source.list(root)));
+  const id = idOfFile(root, path, (each) => others.has(each));
+  return fileChange(root, id, path);
 };
 
 /** A change that was archived, at its path in the archive; null if there is none with this id. */
@@ -161,7 +178,7 @@ export const changesOfModule = async (project: Project, moduleId: string): Promi
 
 /** Moves a change to the archive of its source and returns its new path. */
 export const archiveChange = async (project: Project, change: Change): Promise<string> => {
-  const source = (await openSources(project)).find(({ name }) => name === change.source);
+  const source = (await openFolders(project)).find(({ name }) => name === change.source);
   if (!source?.archive) throw userError('no-archive', change.id, change.source);
   return source.archive(project.root, { ...change, id: splitId(change.id).name });
 };

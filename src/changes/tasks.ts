@@ -139,9 +139,12 @@ const sections = (lines: readonly string[]): Section[] => {
   return found;
 };
 
+const linesOf = (markdown: string): string[] => markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+
+const visibleLines = (markdown: string): string[] => visible(linesOf(markdown)).map(({ line }) => line);
+
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-const visibleLines = (markdown: string): string[] => {
-  const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+const visible = (all: readonly string[]): { readonly index: number; readonly line: string }[] => {
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
   const endOf = createFenceEnds(fences);
@@ -153,7 +156,7 @@ const visibleLines = (markdown: string): string[] => {
       const end = line.indexOf('-->');
       if (end === -1) return [];
       inComment = false;
-      return [withoutComments(line.slice(end + 3))];
+      return [{ index, line: withoutComments(line.slice(end + 3)) }];
     }
     const fence = fences[index];
     if (fence) {
@@ -162,8 +165,21 @@ const visibleLines = (markdown: string): string[] => {
     }
     const shown = withoutComments(line);
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;
-    return inComment ? [] : [shown];
+    return inComment ? [] : [{ index, line: shown }];
   });
+};
+
+/**
+ * The text without what agents may change in a task file: lines with boxes, and the marks of statuses. Boxes in code and
+ * in comments are not tasks, so they stay. `isTask` tells which other lines are tasks.
+ */
+export const withoutTasks = (markdown: string, isTask: (line: string) => boolean = () => false): string => {
+  const lines = linesOf(markdown);
+  for (const { index, line } of visible(lines)) {
+    if (isBox(line) || isTask(line)) lines[index] = '';
+    else if (statusOf(line) !== undefined) lines[index] = line.replace(/(\*\*Status:?\*\*:?\s*\[).*$/isu, '$1');
+  }
+  return lines.join('\n');
 };
 
 interface Fence {
