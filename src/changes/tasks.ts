@@ -56,7 +56,7 @@ interface Item {
 }
 
 const itemsIn = (markdown: string): Item[] => {
-  const found = sections(visibleLines(markdown));
+  const found = sections(visibleLines(markdown).map(({ line }) => line));
   const anyStatus = found.some(({ heading, lines }) => heading !== null && statusIn(lines) !== undefined);
   return found.flatMap((section) => itemsOf(section, anyStatus));
 };
@@ -78,7 +78,7 @@ const itemsOf = ({ heading, named, lines }: Section, anyStatus: boolean): Item[]
   return [{ ...task, done: false, shelved: false }];
 };
 
-const statusIn = (lines: readonly string[]): string | undefined =>
+export const statusIn = (lines: readonly string[]): string | undefined =>
   lines.map(statusOf).find((mark) => mark !== undefined);
 
 const statusOf = (line: string): string | undefined => {
@@ -141,10 +141,9 @@ const sections = (lines: readonly string[]): Section[] => {
 
 const linesOf = (markdown: string): string[] => markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
 
-const visibleLines = (markdown: string): string[] => visible(linesOf(markdown)).map(({ line }) => line);
-
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-const visible = (all: readonly string[]): { readonly index: number; readonly line: string }[] => {
+export const visibleLines = (markdown: string): { readonly index: number; readonly line: string }[] => {
+  const all = linesOf(markdown);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
   const endOf = createFenceEnds(fences);
@@ -175,7 +174,7 @@ const visible = (all: readonly string[]): { readonly index: number; readonly lin
  */
 export const withoutTasks = (markdown: string, isTask: (line: string) => boolean = () => false): string => {
   const lines = linesOf(markdown);
-  for (const { index, line } of visible(lines)) {
+  for (const { index, line } of visibleLines(markdown)) {
     if (isBox(line) || isTask(line)) lines[index] = '';
     else if (statusOf(line) !== undefined) lines[index] = line.replace(/(\*\*Status:?\*\*:?\s*\[).*$/isu, '$1');
   }

@@ -1,3 +1,4 @@
+import { asUserError } from '../errors.ts';
 import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
@@ -54,7 +55,9 @@ export const overview = async (
   const saved = await lastSaved(project, id);
   const change = archived ?? (await changeOf(project, id, saved?.view?.source ?? null));
   const moduleId = change.module;
-  const tasks = archived ? readTasks(archived, project.root) : await currentTasks(project, change, saved?.view ?? null);
+  const readAll = async () =>
+    archived ? readTasks(archived, project.root) : currentTasks(project, change, saved?.view ?? null);
+  const tasks = await readAll().catch(ignoreBroken);
   return {
     id,
     source: change.source,
@@ -66,6 +69,12 @@ export const overview = async (
         : saved.view && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved.view))),
     damage: saved?.damage ?? null,
   };
+};
+
+/** A task file that is broken now is reported when a run starts. */
+const ignoreBroken = (error: unknown): null => {
+  if (asUserError(error)?.code !== 'bad-task-file') throw error;
+  return null;
 };
 
 const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {

@@ -41,6 +41,8 @@ export const checkAssignment = (
   const { id, proposalFile, tasksFile } = target;
   if (userPrompt.trim() === '' && target.isTemplate(proposal))
     throw userError('empty-proposal', id, proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
+  // Throws if the file does not have its format.
+  if (isOneFile(target)) target.format.tasks(proposal);
   if (!gate.requireTasks) return;
   const tasks = readTasks(target, project.root);
   if (tasks === null) throw userError('no-tasks', tasksFile, 'not found');

@@ -3,6 +3,7 @@ import { readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { noSpool } from '../fixtures/specs/trees.ts';
+import { backlogTask, bmadSpec, bmadStory, featureList, prd, ralphexPlan, taskMaster } from '../fixtures/task-files.ts';
 import { promise, waitsFor } from '../support/agents.ts';
 import { createProject } from '../support/project.ts';
 
@@ -189,6 +190,94 @@ describe('the guard of a task file', () => {
     expect(resumed.code).not.toBe(0);
     expect(resumed.stderr).toContain('source');
     expect(project.calls()).toHaveLength(1);
+  });
+});
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const passes = (path: string) => `sed -i 's/"passes": false/"passes": true/' '${path}'\n${promise}`;
+
+const formats = [
+  { format: 'ralphex plan', path: 'docs/plans/x.md', text: ralphexPlan, tasks: '1/3', agent: ticks },
+  { format: 'BMAD story', path: 'stories/1-2-login.md', text: bmadStory, tasks: '1/2', agent: ticks },
+  { format: 'BMAD build spec', path: 'spec-login.md', text: bmadSpec, tasks: '1/2', agent: ticks },
+  {
+    format: 'Backlog.md task',
+    path: 'backlog/tasks/back-200 - Login.md',
+    text: backlogTask,
+    tasks: '1/3',
+    agent: ticks,
+  },
+  { format: 'prd.json', path: 'prd.json', text: json(prd), tasks: '1/2', agent: passes },
+  { format: 'feature list', path: 'feature_list.json', text: json(featureList), tasks: '1/2', agent: passes },
+  {
+    format: 'Task Master tasks',
+    path: '.taskmaster/tasks/tasks.json',
+    text: json(taskMaster),
+    tasks: '1/2',
+    agent: (path: string) => `sed -i 's/pending/done/' '${path}'\n${promise}`,
+  },
+];
+
+test.each(formats)('a $format is run until its tasks are done', async ({ format, path, text, tasks, agent }) => {
+  const project = createProject({
+    files: { ...noSpool, [path]: text },
+    agent: [`echo x > work.txt\n${promise}`, agent(path)],
+  });
+  const run = await project.spool('ralph', '--file', path, '--require-tasks', '--verify', 'true');
+  expect(run).toMatchObject({ code: 0 });
+  expect(run.stderr).toContain(`${tasks} tasks\n  File     ${path} · ${format}\n`);
+  const [first, second] = project.calls().map(({ prompt }) => prompt);
+  expect(first).toContain(text.trim());
+  expect(second).toContain('open task');
+  expect(project.git('status', '--porcelain')).toBe('');
+});
+
+describe('a JSON task file', () => {
+  test('says in the prompt what to change', async () => {
+    const project = withPlan([passes('prd.json')], { 'prd.json': json(prd) });
+    expect(await project.spool('ralph', '--file', 'prd.json')).toMatchObject({ code: 0 });
+    const { prompt } = project.calls()[0]!;
+    expect(prompt).toContain('If the change has a prd.json, set `passes` of an entry to `true` when it is done');
+    expect(prompt).toContain('Do not change the file, except to set `passes` of what is done to `true`.');
+    expect(prompt).not.toContain('- [x]');
+  });
+
+  test.each([
+    ['a reworded story', `sed -i 's/Tests/Nothing/' prd.json`],
+    ['a broken file', `echo '{' > prd.json`],
+  ])('rejects %s', async (_, cheat) => {
+    const project = withPlan([`${cheat}\n${promise}`], { 'prd.json': json(prd) });
+    const run = await project.spool('ralph', '--file', 'prd.json', '--max-iterations', '1');
+    expect(run).toMatchObject({ code: 3 });
+    expect(project.history('prd')[0]?.gate?.tampering.join()).toContain('the text of prd.json was changed');
+    expect(await project.spool('list')).toMatchObject({ code: 0, stderr: '' });
+    expect(await project.spool('status')).toMatchObject({ code: 0 });
+  });
+
+  test('is merged with the edits of the user in a worktree', async () => {
+    const project = withPlan([passes('prd.json')], { 'prd.json': json(prd) });
+    expect(await project.spool('ralph', '--file', 'prd.json', '--worktree')).toMatchObject({ code: 0 });
+    project.write('prd.json', json({ ...prd, project: 'Another shop' }));
+    expect(await project.spool('land', 'prd')).toMatchObject({ code: 0 });
+    const [first, second] = prd.userStories;
+    expect(JSON.parse(project.read('prd.json'))).toEqual({
+      project: 'Another shop',
+      userStories: [first, { ...second, passes: true }],
+    });
+  });
+
+  test.each([
+    ['invalid JSON', '{', 'it is not valid JSON'],
+    ['another shape', '{ "prd": {} }', '"userStories" must be an array at the top level.'],
+    ['a status', '{ "userStories": [{ "title": "a", "status": "open" }] }', 'userStories[0] has "status", but only'],
+  ])('with %s is refused', async (_, text, problem) => {
+    const project = withPlan([promise], { 'prd.json': text });
+    const run = await project.spool('ralph', '--file', 'prd.json');
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/^spool: prd\.json cannot be used as a task file: .*\n$/);
+    expect(run.stderr).toContain(problem);
+    expect(project.calls()).toEqual([]);
+    expect(project.exists('.spool')).toBe(false);
   });
 });
 

@@ -72,7 +72,7 @@ export const fileChange = (root: string, id: string, path: string): Change => ({
   folder: path,
   proposalFile: path,
   tasksFile: path,
-  format: formatOf(textIfPossible(root, path) ?? ''),
+  format: formatOf(textIfPossible(root, path) ?? '', path),
   planningFolders: [path, '.spool'],
   isExact: () => false,
   isTemplate: () => false,
