@@ -152,6 +152,10 @@ const table = {
     text: (file: string, problem: string) =>
       `--require-tasks: ${file} ${problem}. Add a task as "- [ ] …", or remove the flag.`,
   },
+  'bad-task-file': {
+    exit: 2,
+    text: (file: string, problem: string) => `${file} cannot be used as a task file: ${shortened(problem)}.`,
+  },
   'in-iteration': {
     exit: 2,
     text: (command: string) => `"spool ${command}" cannot be run by an agent: run it in another terminal.`,

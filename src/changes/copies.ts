@@ -117,13 +117,15 @@ export const savedCopy = (project: Project, change: string, tip: string | null):
 export const deleteCopies = (project: Project, change: string): void => removeSafely(copiesFolder(project, change));
 
 /** Merges the project's task file with that of a copy. Returns null if the user deleted it. */
-export const mergedTasks = async (
-  project: Project,
-  { id, tasksFile: file }: Change,
-  theirs: Buffer,
-): Promise<string | null> => {
+export const mergedTasks = async (project: Project, change: Change, theirs: Buffer): Promise<string | null> => {
+  const { id, tasksFile: file } = change;
   const mine = bytesOf(join(project.root, file));
-  const merged = await mergeCopies({ base: baseOf(project, id, file), mine, theirs, isTasks: true });
+  const merged = await mergeCopies({
+    base: baseOf(project, id, file),
+    mine,
+    theirs,
+    isTasks: isTaskList(change, file),
+  });
   const best = merged.kind === 'conflict' ? theirs : merged.bytes;
   return best?.toString() ?? null;
 };
@@ -140,7 +142,7 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   for (const path of paths) {
     const [mine, theirs] = [bytesOf(join(project.root, path)), bytesOf(join(root, path))];
     const base = baseOf(project, change.id, path);
-    const merged = await mergeCopies({ base, mine, theirs, isTasks: path === change.tasksFile });
+    const merged = await mergeCopies({ base, mine, theirs, isTasks: isTaskList(change, path) });
     if (merged.kind === 'conflict' || isBlocked(root, path)) {
       conflicts.push(path);
       continue;
@@ -168,6 +170,10 @@ interface Versions {
   /** In a task file, ticks and new tasks of both are merged. */
   readonly isTasks: boolean;
 }
+
+/** Whether a file, relative to a root, is merged task by task. */
+export const isTaskList = ({ tasksFile, format }: Change, path: string): boolean =>
+  path === tasksFile && format.hasBoxes;
 
 export type Merged = { readonly kind: 'merged'; readonly bytes: Bytes } | { readonly kind: 'conflict' };
 

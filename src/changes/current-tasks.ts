@@ -9,7 +9,7 @@ import type { Change } from './source.ts';
 import { changeOf } from './sources.ts';
 import type { Project } from '../store/project.ts';
 import { readRun, type SavedRun } from '../store/state.ts';
-import { parseTasks, type Task } from './tasks.ts';
+import type { Task } from './tasks.ts';
 
 /** The tasks in the workspace of a run, merged with the user's edits in the project. */
 export const currentTasks = async (
@@ -20,7 +20,7 @@ export const currentTasks = async (
   const theirs = await tasksInWorkspace(project, change, view?.workspace ?? null);
   if (theirs === null) return readTasks(change, project.root);
   const text = await mergedTasks(project, change, theirs);
-  return text === null ? null : parseTasks(text);
+  return text === null ? null : change.format.tasks(text);
 };
 
 /** The same for a run, which says where its change is from. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { filesInside, isFileInside } from '../files/inside.ts';
 import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection, SpecPaths } from './source.ts';
+import { markdownTasks } from './task-format.ts';
 
 /** What is particular to the changes of a source that gives each a folder of its own. */
 export interface FolderLayout {
@@ -39,6 +40,7 @@ export const folderChange = (layout: FolderLayout): Change => {
     folder,
     proposalFile: join(folder, proposal),
     tasksFile: join(folder, tasks),
+    format: markdownTasks,
     planningFolders,
     ...(layout.specs === undefined ? {} : { specs: layout.specs }),
     archiveFolder: layout.archiveFolder ?? null,

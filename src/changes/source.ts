@@ -1,3 +1,5 @@
+import type { TaskFormat } from './task-format.ts';
+
 /** `context` is what the project says about all changes; a `checklist` is ticked by reviewers only. */
 export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module' | 'context' | 'checklist';
 
@@ -43,14 +45,17 @@ export interface SpecPaths {
  */
 export interface Change {
   readonly id: string;
-  /** The name of its source. */
+  /** The name of its source, or `file:` and the path of its only file. */
   readonly source: string;
   /** The id of its module. */
   readonly module: string | null;
+  /** Where its files are, or its only file. */
   readonly folder: string;
   /** The task as the agent gets it, and the first file that a user edits. */
   readonly proposalFile: string;
+  /** The same as `proposalFile` for a change that is one file. */
   readonly tasksFile: string;
+  readonly format: TaskFormat;
   /** Missing if the source has no specs that can be merged. */
   readonly specs?: SpecPaths;
   /** Where finished changes are moved to, relative to a root; null if they stay where they are. */

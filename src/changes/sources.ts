@@ -2,6 +2,8 @@ import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
+import { taskFilePath } from './file/path.ts';
+import { fileChange, fileSource, idOfFile, pathIn } from './file/source.ts';
 import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
 import { matchId } from './ids.ts';
 import type { Change, ChangeSource } from './source.ts';
@@ -9,7 +11,7 @@ import { spoolSource } from './spool/source.ts';
 
 /*
  * A change has the id that its source gives it. If several sources of a project have a change with the same id, the ids
- * of all of them begin with the name of the source, as in `kiro:login`.
+ * of all of them begin with the name of the source, as in `kiro:login`. The ID of a task file never changes.
  */
 
 interface SourceRow {
@@ -39,16 +41,19 @@ const rows: Readonly<Record<SourceName, SourceRow>> = {
   },
 };
 
-/** The sources that a project uses. */
-const openSources = async (project: Project): Promise<ChangeSource[]> => {
+/** The sources of a project that have a folder. */
+const openFolders = async (project: Project): Promise<ChangeSource[]> => {
   const folders = sourceFolders(project);
   const used = sourceNames.filter((name) => rows[name].isUsed(project.root, folders[name]));
   return Promise.all(used.map((name) => rows[name].open(folders[name])));
 };
 
+/** All sources that a project uses. */
+const openSources = async (project: Project): Promise<ChangeSource[]> => [...(await openFolders(project)), fileSource];
+
 /** Where the changes of a project are looked for, for messages. */
 export const changeFolders = async (project: Project): Promise<string> =>
-  (await openSources(project)).map(({ folder }) => folder).join(', ');
+  (await openFolders(project)).map(({ folder }) => folder).join(', ');
 
 interface Listed {
   readonly id: string;
@@ -65,8 +70,8 @@ const identify = (
   const all = sources.flatMap((source) => namesIn(source).map((name) => ({ source, name })));
   const counts = new Map<string, number>();
   for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const isShared = (name: string) => counts.get(name)! > 1;
-  return all.map((each) => ({ ...each, id: isShared(each.name) ? `${each.source.name}:${each.name}` : each.name }));
+  const isPlain = ({ source, name }: (typeof all)[number]) => source.name === 'file' || counts.get(name) === 1;
+  return all.map((each) => ({ ...each, id: isPlain(each) ? each.name : `${each.source.name}:${each.name}` }));
 };
 
 const listed = async (project: Project): Promise<readonly Listed[]> =>
@@ -143,6 +148,8 @@ const splitId = (id: string): { readonly source: SourceName | null; readonly nam
  */
 export const changeOf = async (project: Project, id: string, from: string | null = null): Promise<Change> => {
   const { root } = project;
+  const path = pathIn(from ?? '');
+  if (path !== null) return fileChange(root, id, path);
   const sources = await openSources(project);
   const { source, name } = splitId(id);
   const wanted = source ?? from;
@@ -151,6 +158,15 @@ export const changeOf = async (project: Project, id: string, from: string | null
       ? sources.find((each) => each.list(root).includes(name))
       : sources.find((each) => each.name === wanted);
   return { ...(found ?? spoolSource).change(root, name), id };
+};
+
+/** The change of a task file, whether or not it was run before. `given` is relative to `cwd`. */
+export const changeOfFile = async (project: Project, given: string, cwd: string): Promise<Change> => {
+  const { root } = project;
+  const path = taskFilePath(project, given, cwd);
+  const others = new Set((await openFolders(project)).flatMap((source) => source.list(root)));
+  const id = idOfFile(root, path, (each) => others.has(each));
+  return fileChange(root, id, path);
 };
 
 /** A change that was archived, at its path in the archive; null if there is none with this id. */

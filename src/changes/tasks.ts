@@ -56,7 +56,7 @@ interface Item {
 }
 
 const itemsIn = (markdown: string): Item[] => {
-  const found = sections(visibleLines(markdown));
+  const found = sections(visibleLines(markdown).map(({ line }) => line));
   const anyStatus = found.some(({ heading, lines }) => heading !== null && statusIn(lines) !== undefined);
   return found.flatMap((section) => itemsOf(section, anyStatus));
 };
@@ -78,7 +78,7 @@ const itemsOf = ({ heading, named, lines }: Section, anyStatus: boolean): Item[]
   return [{ ...task, done: false, shelved: false }];
 };
 
-const statusIn = (lines: readonly string[]): string | undefined =>
+export const statusIn = (lines: readonly string[]): string | undefined =>
   lines.map(statusOf).find((mark) => mark !== undefined);
 
 const statusOf = (line: string): string | undefined => {
@@ -139,9 +139,11 @@ const sections = (lines: readonly string[]): Section[] => {
   return found;
 };
 
+const linesOf = (markdown: string): string[] => markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-const visibleLines = (markdown: string): string[] => {
-  const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+export const visibleLines = (markdown: string): { readonly index: number; readonly line: string }[] => {
+  const all = linesOf(markdown);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
   const endOf = createFenceEnds(fences);
@@ -153,7 +155,7 @@ const visibleLines = (markdown: string): string[] => {
       const end = line.indexOf('-->');
       if (end === -1) return [];
       inComment = false;
-      return [withoutComments(line.slice(end + 3))];
+      return [{ index, line: withoutComments(line.slice(end + 3)) }];
     }
     const fence = fences[index];
     if (fence) {
@@ -162,8 +164,21 @@ const visibleLines = (markdown: string): string[] => {
     }
     const shown = withoutComments(line);
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;
-    return inComment ? [] : [shown];
+    return inComment ? [] : [{ index, line: shown }];
   });
+};
+
+/**
+ * The text without what agents may change in a task file: lines with boxes, and the marks of statuses. Boxes in code and
+ * in comments are not tasks, so they stay. `isTask` tells which other lines are tasks.
+ */
+export const withoutTasks = (markdown: string, isTask: (line: string) => boolean = () => false): string => {
+  const lines = linesOf(markdown);
+  for (const { index, line } of visibleLines(markdown)) {
+    if (isBox(line) || isTask(line)) lines[index] = '';
+    else if (statusOf(line) !== undefined) lines[index] = line.replace(/(\*\*Status:?\*\*:?\s*\[).*$/isu, '$1');
+  }
+  return lines.join('\n');
 };
 
 interface Fence {

@@ -79,11 +79,12 @@ const readChange = async (
 
 const changeLines = ({ id, archived, source, module, folder, proposalFile, lastRun, tasks, proposal }: ChangePage) => {
   const { done, total } = countTasks(tasks);
+  const isFile = folder === proposalFile;
   return [
     `Change    ${id}${archived ? ' (archived)' : ''}`,
-    ...(source === 'spool' ? [] : [`Source    ${source}`]),
+    ...(source === 'spool' || isFile ? [] : [`Source    ${source}`]),
     ...(module === null && source !== 'spool' ? [] : [`Module    ${module ?? 'none'}`]),
-    `Folder    ${folder}`,
+    `${isFile ? 'File  ' : 'Folder'}    ${folder}`,
     `Last run  ${describeLastRun(lastRun)}`,
     `Tasks     ${done} of ${total} done`,
     ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}${task.optional ? ' (optional)' : ''}`),

@@ -75,6 +75,14 @@ export const flags = {
     help: 'Where the change is from, if several sources have one with the same ID',
     sources: ['flag', 'env'],
   },
+  file: {
+    kind: 'text',
+    heading: 'What to run',
+    suggest: 'files',
+    placeholder: 'path',
+    help: 'Task file to work on, such as TODO.md or docs/plans/login.md',
+    sources: ['flag'],
+  },
   all: { kind: 'boolean', heading: 'What to run', help: 'Work on all active changes', sources: ['flag'] },
   new: {
     kind: 'boolean',

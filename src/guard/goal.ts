@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isPlanning } from '../changes/planning-paths.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
-import { taskTitles } from '../changes/tasks.ts';
+import { markdownTasks } from '../changes/task-format.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { anyPath, namesIn } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';
@@ -14,7 +14,7 @@ import type { Redactor } from '../secrets/redact.ts';
 import { type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { decidersOf } from './deciders/deciders.ts';
-import { keyName, parseJsonObject, partOf, splitKey } from './deciders/parts.ts';
+import { keyName, parseJsonObject, partKey, partOf, splitKey, textPart } from './deciders/parts.ts';
 import type { Files } from './deciders/scope.ts';
 import { configPath } from '../store/paths.ts';
 
@@ -52,11 +52,14 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
   const hashIn = createHasher(change);
   const hashOf = (key: string) => hashOfFile(key, { root, change, hashIn });
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
-  const titlesIn = cacheLast(taskTitles);
+  const titlesIn = cacheLast(change.format.titles);
+  const ownText = change.format.wording === null ? [] : [textKey(change)];
   const titles = () => titlesIn(files.read(change.tasksFile) ?? '');
   return {
     tasksKey: change.tasksFile,
-    keys: () => [...new Set([...documents().map(({ path }) => path), configPath, ...decidersOf(commands, files)])],
+    keys: () => [
+      ...new Set([...documents().map(({ path }) => path), ...ownText, configPath, ...decidersOf(commands, files)]),
+    ],
     isDecider: (key) => !isPlanning(change, splitKey(key).path),
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     hashIn,
@@ -98,10 +101,18 @@ export const hashesIn = (root: string, keys: Iterable<string>): Hashes => {
 };
 
 /** What a change says about its files. */
-type Planning = Pick<Change, 'planningFolders' | 'tasksFile' | 'isExact'>;
+type Planning = Pick<Change, 'planningFolders' | 'tasksFile' | 'format' | 'isExact'>;
 
 /** For files that belong to no change. */
-const anyChange: Planning = { planningFolders: ['.spool'], tasksFile: '', isExact: () => false };
+const anyChange: Planning = {
+  planningFolders: ['.spool'],
+  tasksFile: '',
+  format: markdownTasks,
+  isExact: () => false,
+};
+
+/** The key of what an agent must not change in a task file besides the titles. */
+export const textKey = ({ tasksFile }: Pick<Change, 'tasksFile'>): string => partKey(tasksFile, textPart);
 
 const maxCommandLength = 40;
 
@@ -109,6 +120,8 @@ const maxCommandLength = 40;
 export const hashOfVersion = (key: string, bytes: Buffer, change: Planning): string | null => {
   const { path, part } = splitKey(key);
   const text = bytes.toString('utf8');
+  if (part === textPart && path === change.tasksFile && change.format.wording !== null)
+    return hash(change.format.wording(text));
   if (part !== null) return hash(partOf(text, part));
   if (!isPlanning(change, path) || path === change.tasksFile || change.isExact(path)) return hash(bytes);
   // Ticked boxes and reformatted text do not change the goal.

@@ -3,7 +3,7 @@ import { removeSafely, writeSafely } from '../files/safe.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
-import { baseOf, bytesOf, filesAmong, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
+import { baseOf, bytesOf, filesAmong, isTaskList, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import type { Landing } from './landing.ts';
 import { worktreePath } from '../store/paths.ts';
@@ -27,7 +27,7 @@ export const planEdits = async (landing: Landing, baseWorktree: string, commit: 
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();
   for (const path of paths) {
-    const isTasks = path === target.tasksFile;
+    const isTasks = isTaskList(target, path);
     const name = `${prefix}${path}`;
     const mine = bytesOf(join(project.root, path));
     const before = await blobAt(baseWorktree, landing.baseTip, name);
@@ -73,7 +73,7 @@ const withUncommittedWork = async (
   const onBranch = await blobAt(project.root, tip, `${prefix}${path}`);
   if (onBranch?.equals(theirs)) return landed;
   const base = onBranch ?? baseOf(project, change, path);
-  return mergeCopies({ base, mine: landed.bytes, theirs, isTasks: path === target.tasksFile });
+  return mergeCopies({ base, mine: landed.bytes, theirs, isTasks: isTaskList(target, path) });
 };
 
 /** Returns the folder with the copy of the run: its worktree, or the copy that was saved when that was removed. */

@@ -5,7 +5,7 @@ import { blobAt, commitsBeyond } from '../git/branches.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { gitDirOf } from '../git/work-tree.ts';
-import { baseOf, bytesOf, mergeCopies } from '../changes/copies.ts';
+import { baseOf, bytesOf, isTaskList, mergeCopies } from '../changes/copies.ts';
 import { lockTree } from '../store/run-lock.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { readLandingInProgress, type LandingInProgress } from '../store/landing-in-progress.ts';
@@ -36,7 +36,7 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
   const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(baseWorktree, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
-    const merged = isMergeable ? await mergeCopies({ base, mine, theirs, isTasks: path === target.tasksFile }) : null;
+    const merged = isMergeable ? await mergeCopies({ base, mine, theirs, isTasks: isTaskList(target, path) }) : null;
     if (merged?.kind !== 'merged' || merged.bytes === null) continue;
     writeSafely(join(baseWorktree, name), merged.bytes);
     return removeSafely(join(baseWorktree, backup));

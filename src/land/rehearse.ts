@@ -9,7 +9,7 @@ import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { setLandingNote } from '../store/added-context.ts';
-import { mergeCopies } from '../changes/copies.ts';
+import { isTaskList, mergeCopies } from '../changes/copies.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { joinLines } from '../text/format.ts';
@@ -50,7 +50,12 @@ const resolveConflict =
     const [before, after] = [await blobAt(project.root, baseTip, file), await blobAt(project.root, tip, file)];
     if (before !== null && after?.equals(before)) return before;
     if (file !== `${prefix}${target.tasksFile}` || upstream === null || own === null) return null;
-    const merged = await mergeCopies({ base, mine: upstream, theirs: own, isTasks: true });
+    const merged = await mergeCopies({
+      base,
+      mine: upstream,
+      theirs: own,
+      isTasks: isTaskList(target, target.tasksFile),
+    });
     return merged.kind === 'merged' ? merged.bytes : null;
   };
 

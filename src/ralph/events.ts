@@ -56,6 +56,8 @@ export type RunEvent =
       readonly commands?: readonly CommandOrigin[];
       /** Short names of what the agent must not change. */
       readonly guarded?: readonly string[];
+      /** How the tasks of a task file are written; only for a run with --file. */
+      readonly format?: string;
       /** Task counts at the start; null if there are no tasks, missing in older journals. */
       readonly tasks?: TaskCount | null;
       /** null without git; `branch` is null for a detached HEAD. Missing in older journals. */

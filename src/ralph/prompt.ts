@@ -17,11 +17,15 @@ export interface PreambleOptions {
   readonly lastResult?: string | null;
   /** The name of the file in which the agent ticks tasks. */
   readonly tasksFile?: string;
+  /** What the agent does there with a task that is done. */
+  readonly whenDone?: string;
 }
 
 export interface PromptOptions extends PreambleOptions {
   readonly changeId?: string;
   readonly changeFolder?: string;
+  /** The change is one file, at this path, with the text of the proposal. */
+  readonly taskFile?: { readonly path: string; readonly allowedEdits: string };
   readonly moduleId?: string;
   readonly proposal?: string | null;
   readonly module?: string | null;
@@ -40,9 +44,10 @@ export interface PromptDocument {
 
 /** Builds the prompt of an iteration: preamble, context, last result, proposal, module, documents, the user's prompt. */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
-  const { changeId, moduleId, proposal, module, documents = [] } = options;
+  const { changeId, moduleId, proposal, module, documents = [], taskFile } = options;
+  const title = taskFile ? `Task File (${taskFile.path})` : `Change Proposal${inParentheses(changeId)}`;
   const task = [
-    isBlank(proposal) ? null : `## Change Proposal${inParentheses(changeId)}\n\n${proposal.trim()}`,
+    isBlank(proposal) ? null : `## ${title}\n\n${proposal.trim()}`,
     isBlank(module) ? null : `## Module${inParentheses(moduleId)}\n\n${module.trim()}`,
     ...documents.map(({ title, text }) => (isBlank(text) ? null : `## ${title}\n\n${text.trim()}`)),
     isBlank(userPrompt) ? null : userPrompt.trim(),
@@ -60,10 +65,11 @@ export const buildPromptPreamble = ({
   contextContent,
   lastResult,
   tasksFile = 'task list',
+  whenDone = 'tick a task (`- [x]`) when it is done, and add what is missing',
 }: PreambleOptions): string => {
   const sections = [
     rules(
-      { completionPromise, blockedPromise, iteration, tasksFile },
+      { completionPromise, blockedPromise, iteration, tasksFile, whenDone },
       progress(iteration, minIterations, maxIterations),
     ),
     isBlank(contextContent) ? null : `## Additional Context (added by user mid-loop)\n\n${contextContent.trim()}`,
@@ -164,7 +170,7 @@ const progress = (iteration: number, min: number, max: number | undefined) => {
  * instructions must not end the loop.
  */
 const rules = (
-  { completionPromise, blockedPromise, iteration, tasksFile }: Required<Pick<PreambleOptions, RuleOption>>,
+  { completionPromise, blockedPromise, iteration, tasksFile, whenDone }: Required<Pick<PreambleOptions, RuleOption>>,
   progressLine: string,
 ) => `# Ralph Wiggum Loop - Iteration ${iteration}
 
@@ -175,7 +181,7 @@ ${progressLine}
 ## Instructions
 
 1. Look at the current state first: the task below, the files, \`git status\`, \`git log\`. Part of it may be done already.
-2. Keep the todo list current. If the change has a ${tasksFile}, tick a task (\`- [x]\`) when it is done, and add what is missing.
+2. Keep the todo list current. If the change has a ${tasksFile}, ${whenDone}.
 3. Make progress: take the next open piece and finish it. One finished piece is worth more than three half-finished ones.
 4. Verify it: run the tests, the build and the program itself, and fix what is broken.
 5. Only when the whole task is done and verified, print <promise>${completionPromise}</promise> as your last line, alone on that line, without quotes or backticks.
@@ -193,11 +199,13 @@ ${progressLine}
 - Do not start background work. Every process that you started is stopped when you stop.
 - If something you need is missing, first do everything that can be done without it. Only when nothing is left that you can do, give up honestly: print <promise>${blockedPromise}</promise> alone on its line and, on the next line, what is missing and why. That ends the loop, and a person reads it.`;
 
-type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration' | 'tasksFile';
+type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration' | 'tasksFile' | 'whenDone';
 
 const maxFilesListed = 20;
 
-const taskIntroduction = ({ changeFolder, files = [], hasSpecs = false, documents = [] }: PromptOptions) => {
+const taskIntroduction = ({ changeFolder, taskFile, files = [], hasSpecs = false, documents = [] }: PromptOptions) => {
+  if (taskFile)
+    return `Carry out what \`${taskFile.path}\` says, which is below. Do not change the file, except ${taskFile.allowedEdits}.`;
   if (changeFolder === undefined) return 'Carry out the following.';
   const start = `Carry out the change below. Its files are in \`${changeFolder}/\``;
   const rule = 'do not change them, except to tick tasks and add missing ones.';

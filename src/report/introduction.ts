@@ -71,7 +71,9 @@ const rowsOf = (event: RunStarted, options: IntroductionOptions, terminal: Termi
   const { separator } = terminal.symbols;
   const exceptFor = (about: string) => except(about, plan, options);
   const limits = options.verbose ? limitsText(plan, exceptFor) : stopsText(plan, exceptFor, options.defaultLimits);
+  const file = event.format === undefined ? null : plan.source.replace(/^file:/, '');
   return [
+    ...(file === null ? [] : [{ title: 'File', text: `${oneLine(file)}${separator}${oneLine(event.format!)}` }]),
     ...(options.verbose && plan.module !== null ? [{ title: 'Module', text: oneLine(plan.module) }] : []),
     { title: 'Agent', text: [...agentTexts(plan, options), permissionsText(plan, options)].join(separator) },
     ...(plan.allowAll && !plan.sandbox ? [{ title: 'Warning', text: unconfined, style: 'yellow' } as const] : []),

@@ -1,3 +1,4 @@
+import { asUserError } from '../errors.ts';
 import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
@@ -52,7 +53,9 @@ export const overview = async (
 ): Promise<ChangeOverview> => {
   const { id, module: moduleId } = change;
   const saved = await lastSaved(project, id);
-  const tasks = isArchived ? readTasks(change, project.root) : await currentTasks(project, change, saved?.view ?? null);
+  const readAll = async () =>
+    isArchived ? readTasks(change, project.root) : currentTasks(project, change, saved?.view ?? null);
+  const tasks = await readAll().catch(ignoreBroken);
   return {
     id,
     source: change.source,
@@ -64,6 +67,12 @@ export const overview = async (
         : saved.view && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved.view))),
     damage: saved?.damage ?? null,
   };
+};
+
+/** A task file that is broken now is reported when a run starts. */
+const ignoreBroken = (error: unknown): null => {
+  if (asUserError(error)?.code !== 'bad-task-file') throw error;
+  return null;
 };
 
 const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {

@@ -1,11 +1,13 @@
 import { basename } from 'node:path';
 import { userError } from '../errors.ts';
 import type { Change, DocumentKind, PromptSection } from '../changes/source.ts';
-import { readTasks } from '../changes/task-file.ts';
+import { isOneFile, readTasks } from '../changes/task-file.ts';
 import { readInside, textInside } from '../files/inside.ts';
 import { writeSafely } from '../files/safe.ts';
 import { readText } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
+import { splitKey } from '../guard/deciders/parts.ts';
+import { textKey } from '../guard/goal.ts';
 import type { RunPlan } from '../ralph/plan.ts';
 import type { PromptDocument, PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
@@ -39,6 +41,8 @@ export const checkAssignment = (
   const { id, proposalFile, tasksFile } = target;
   if (userPrompt.trim() === '' && target.isTemplate(proposal))
     throw userError('empty-proposal', id, proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
+  // Throws if the file does not have its format.
+  if (isOneFile(target)) target.format.tasks(proposal);
   if (!gate.requireTasks) return;
   const tasks = readTasks(target, project.root);
   if (tasks === null) throw userError('no-tasks', tasksFile, 'not found');
@@ -46,14 +50,18 @@ export const checkAssignment = (
 };
 
 /** Describes the files of the change for the prompt. */
-export const describeFiles = (change: Change, root: string) => {
+export const describeFiles = (change: Change, root: string): PromptOptions => {
   const files = change.files(root);
+  const { tasksFile, format } = change;
+  const { whenDone, allowedEdits } = format;
+  if (isOneFile(change)) return { tasksFile, whenDone, taskFile: { path: tasksFile, allowedEdits } };
   return {
     changeFolder: change.folder,
-    tasksFile: basename(change.tasksFile),
+    tasksFile: basename(tasksFile),
+    whenDone,
     files: files.map(({ name }) => name),
     hasSpecs: files.some(({ kind }) => kind === 'spec'),
-  } satisfies PromptOptions;
+  };
 };
 
 /**
@@ -66,10 +74,11 @@ export const createAssignmentReader = (
   const { project, plan, assignment, guard, workspace, target, workProject } = context;
   const { root } = project;
   const trusted = new Map<string, string>();
-  const readGuarded = async (key: string): Promise<string | null> => {
-    const bytes = readIfPossible(root, key);
+  const readGuarded = async (key: string, from = root): Promise<string | null> => {
+    const bytes = readIfPossible(from, splitKey(key).path);
     const text = bytes?.toString('utf8') ?? null;
-    if (workspace.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
+    const isOnlyOfUser = workspace.worktree !== null && from === root;
+    if (isOnlyOfUser || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
       if (text !== null) trusted.set(key, text);
       return text;
     }
@@ -83,7 +92,9 @@ export const createAssignmentReader = (
     path === target.tasksFile ? (readIfPossible(workProject.root, path)?.toString('utf8') ?? null) : readGuarded(path);
   return async () => {
     const modulePath = pathOf(target, 'module', root);
-    const proposal = await readGuarded(target.proposalFile);
+    const proposal = isOneFile(target)
+      ? await readGuarded(textKey(target), workProject.root)
+      : await readGuarded(target.proposalFile);
     const module = modulePath === null ? null : await readGuarded(modulePath);
     const documents = await readSections(target.sections(root), readCurrent);
     return { ...assignment, proposal: proposal ?? assignment.proposal, module, documents };

@@ -6,7 +6,7 @@ import { hashOfVersion } from '../guard/goal.ts';
 import type { Expectation, Guard } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
 import type { Change } from '../changes/source.ts';
-import { missingTasks, taskTitles } from '../changes/tasks.ts';
+import { missingTasks } from '../changes/tasks.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
 
@@ -65,6 +65,6 @@ const matcherFor = (expectation: Expectation, target: Change) => (bytes: Buffer)
     case 'hash':
       return hashOfVersion(expectation.key, bytes, target) === expectation.hash;
     case 'tasks':
-      return missingTasks(expectation.titles, taskTitles(bytes.toString('utf8'))).length === 0;
+      return missingTasks(expectation.titles, target.format.titles(bytes.toString('utf8'))).length === 0;
   }
 };

@@ -1,3 +1,4 @@
+import { isOneFile } from '../changes/task-file.ts';
 import { asUserError, systemProblem } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
 import { tipOf } from '../git/branches.ts';
@@ -62,7 +63,9 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
   const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
   const tasks = currentTaskCount(context);
   const repository = context.tree && { branch: headBranch(context.tree) };
-  emit({ type: 'run-started', plan, workspace, commands, guarded, tasks, repository, at: new Date().toISOString() });
+  const format = isOneFile(context.target) ? { format: context.target.format.name } : {};
+  const at = new Date().toISOString();
+  emit({ type: 'run-started', plan, workspace, commands, guarded, ...format, tasks, repository, at });
   context.control.started();
   if (!plan.gate.allowTampering) await announceUnsettled(context);
   deadline.giveGrace(options.stopGrace);

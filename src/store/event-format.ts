@@ -144,6 +144,7 @@ export const runEvent: Shape<RunEvent> = named(
       workspace: required(workspace),
       commands: droppedIfInvalid(validItems(commandOrigin)),
       guarded: droppedIfInvalid(validItems(text)),
+      format: droppedIfInvalid(text),
       tasks: droppedIfInvalid(orNull(tasks)),
       repository: droppedIfInvalid(orNull(repository)),
       at: required(isoTime),

@@ -25,6 +25,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'same-promise': [text],
   'tree-locked': [text, text],
   'two-actions': [text, text],
+  'bad-task-file': [text, text],
   'bad-config': [text, text],
   'no-project': [text],
   'home-project': [text],

@@ -23,7 +23,7 @@ export const readArguments = async (
   project: Project | null,
 ): Promise<Arguments> => {
   if (first === undefined) return { change: null, prompt: '' };
-  const hasTarget = ['change', 'module', 'all', 'new'].some((name) => rawFlags[name] !== undefined);
+  const hasTarget = ['change', 'file', 'module', 'all', 'new'].some((name) => rawFlags[name] !== undefined);
   if (!hasTarget && (await namesChange(first, project))) return { change: first, prompt: second ?? '' };
   if (second === undefined) return { change: null, prompt: first };
   throw userError(

@@ -87,9 +87,11 @@ const argsOf = ({ invocation, changes, module = null, prompt }: DetachRequest): 
     return typeof value === 'boolean' ? [flag] : [value].flat().map((each) => `${flag}=${each}`);
   });
   const chosen =
-    changes.length > 0
-      ? changes.map((change) => `--change=${change}`)
-      : ['--new', ...(module === null ? [] : [`--module=${module}`])];
+    rawFlags.file !== undefined
+      ? []
+      : changes.length > 0
+        ? changes.map((change) => `--change=${change}`)
+        : ['--new', ...(module === null ? [] : [`--module=${module}`])];
   return ['ralph', ...chosen, ...typed, '--no-interactive', ...(prompt === '' ? [] : [promptFlag(prompt, env)])];
 };
 

@@ -33,7 +33,7 @@ export const run = async (call: Invocation): Promise<number> => {
     return 0;
   }
   const sentence = action === 'run' && isText(prompt) ? prompt : null;
-  const targets = await chooseTargets(project, { options, terminal: call.terminal, env: call.env, sentence });
+  const targets = await chooseTargets(project, { options, ...call, sentence });
   if (targets.kind === 'new') {
     if (sentence === null) throw userError('prompt-required');
     await checkChangeKeys(project, changeKeys);
@@ -45,7 +45,7 @@ export const run = async (call: Invocation): Promise<number> => {
     const { startNewChange } = await import('./new-change.ts');
     return startNewChange({ ...resolved, project, find, options, prompt, invocation: call }, targets.module);
   }
-  const changes = targets.ids;
+  const { ids: changes, from = null } = targets;
   switch (action) {
     case 'status':
       for (const change of changes) await printStatus(change, { project, ...call, json: options.json, all: false });
@@ -66,7 +66,14 @@ export const run = async (call: Invocation): Promise<number> => {
     case 'run': {
       await checkChangeKeys(project, changeKeys);
       const find = await checkAgents(changes.map(resolved.forChange), customHarnesses);
-      if (call.terminal.canPrompt && options.interactive && !options.json && !options.resume && !isText(prompt)) {
+      if (
+        from === null &&
+        call.terminal.canPrompt &&
+        options.interactive &&
+        !options.json &&
+        !options.resume &&
+        !isText(prompt)
+      ) {
         const { editTemplates } = await import('./edit-templates.ts');
         await editTemplates(call, project, changes);
       }
@@ -75,17 +82,17 @@ export const run = async (call: Invocation): Promise<number> => {
         return startDetached({ invocation: call, project, changes, prompt, options });
       }
       const { startRuns } = await import('./start.ts');
-      return startRuns({ ...resolved, project, find, changes, options, prompt, invocation: call });
+      return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation: call });
     }
   }
 };
 
 const isText = (text: string): boolean => text.trim() !== '';
 
-/** Returns where a project is created for a prompt that does not say what to work on. Throws for any other call. */
+/** Returns where a project is created for a prompt or a task file. Throws for any other call. */
 const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean): Promise<Project> => {
   const needsProject = ['change', 'module', 'all', 'resume', ...otherActions].some((name) => rawFlags[name]);
-  if (needsProject || !(hasPrompt || rawFlags.promptFile)) throw userError('no-project', cwd);
+  if (needsProject || !(hasPrompt || rawFlags.promptFile || rawFlags.file)) throw userError('no-project', cwd);
   const { newProjectAt } = await import('./new-change.ts');
   return newProjectAt(cwd, env);
 };
@@ -119,6 +126,7 @@ const otherActions = ['status', 'addContext', 'clearContext'] as const;
 /** Flags that contradict each other. */
 const contradictions: readonly (readonly [FlagName, readonly FlagName[]])[] = [
   ['new', ['change', 'all', 'resume', ...otherActions]],
+  ['file', ['change', 'source', 'module', 'all', 'new']],
   ['resume', ['fresh', 'all', ...otherActions]],
 ];
 

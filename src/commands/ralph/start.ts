@@ -32,6 +32,8 @@ export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fi
   readonly project: Project;
   readonly find: RunServices['findHarness'];
   readonly changes: readonly string[];
+  /** The source of the only change, if it may have no run yet. */
+  readonly from?: string | null;
   /** Those of the call. */
   readonly options: Options;
   /** Empty if there is none. */
@@ -79,10 +81,10 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
 };
 
 const specsOf = (request: StartRequest): Promise<RunSpec[]> => {
-  const { invocation, project, changes, prompt, newChange } = request;
+  const { invocation, project, changes, from, prompt, newChange } = request;
   const { cwd } = invocation;
   const specOf = async (change: string): Promise<RunSpec> => {
-    const spec = runSpec(request, { project, target: await changeOf(project, change), prompt, cwd });
+    const spec = runSpec(request, { project, target: await changeOf(project, change, from), prompt, cwd });
     // A change of the same name may have existed before.
     return newChange ? { ...spec, newChange, options: { ...spec.options, fresh: true } } : spec;
   };

@@ -1,20 +1,23 @@
 import { userError } from '../../errors.ts';
 import type { Options } from '../../config/flags.ts';
-import { changeFolders, changesOfModule, listChanges, resolveChange } from '../../changes/sources.ts';
+import { changeFolders, changeOfFile, changesOfModule, listChanges, resolveChange } from '../../changes/sources.ts';
 import { sourceNames } from '../../changes/folders.ts';
 import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
 export type Targets =
-  | { readonly kind: 'changes'; readonly ids: readonly string[] }
+  /** `from` is the source of a change that may have no run yet. */
+  | { readonly kind: 'changes'; readonly ids: readonly string[]; readonly from?: string }
   /** A change is created from the prompt; `module` is the ID of its module, or null for none. */
   | { readonly kind: 'new'; readonly module: string | null };
 
 export interface TargetRequest {
-  readonly options: Pick<Options, 'change' | 'source' | 'module' | 'all' | 'new' | 'resume' | 'interactive'>;
+  readonly options: Pick<Options, 'change' | 'source' | 'file' | 'module' | 'all' | 'new' | 'resume' | 'interactive'>;
   readonly terminal: Terminal;
   readonly env: NodeJS.ProcessEnv;
+  /** The folder that the path of a task file is relative to. */
+  readonly cwd: string;
   /** What a new change would be created from; null if the action needs an existing one. */
   readonly sentence: string | null;
 }
@@ -24,7 +27,8 @@ export interface TargetRequest {
  * decides and the terminal is interactive.
  */
 export const chooseTargets = async (project: Project, request: TargetRequest): Promise<Targets> => {
-  const { options, terminal, env, sentence } = request;
+  const { options, terminal, env, cwd, sentence } = request;
+  if (options.file !== null) return taskFile(project, options.file, cwd);
   const module = options.module === null ? null : await chosenModule(project, options.module);
   const moduleId = module === null ? null : moduleIdOf(module);
   if (options.new) return { kind: 'new', module: moduleId };
@@ -45,6 +49,11 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   if (!canAsk) throw userError('change-required', candidates, sentence !== null);
   const { pick } = await import('./pick.ts');
   return pick(project, { sentence, columns: terminal.columns, env });
+};
+
+const taskFile = async (project: Project, given: string, cwd: string): Promise<Targets> => {
+  const { id, source } = await changeOfFile(project, given, cwd);
+  return { kind: 'changes', ids: [id], from: source };
 };
 
 const existing = (ids: readonly string[]): Targets => ({ kind: 'changes', ids });

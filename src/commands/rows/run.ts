@@ -13,6 +13,7 @@ export const runCommands: readonly CommandRow[] = [
     options: ralphOptions,
     examples: [
       'spool ralph "Add a /health endpoint with tests"',
+      'spool ralph --file docs/plans/login.md --require-tasks',
       'spool ralph 002-01',
       'spool ralph --change 002-01_add-ralph-loop',
       'spool ralph "Start with the parser" --change 002-01 --max-iterations 20',

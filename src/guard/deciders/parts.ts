@@ -3,6 +3,9 @@ import { parseJsonText } from '../../text/json.ts';
 /** The key of a part of a file: `package.json::scripts.test`, `pyproject.toml::[tool.pytest`, `Makefile::rule test`. */
 export const partKey = (path: string, part: string): string => `${path}::${part}`;
 
+/** The text of a task file without its tasks. */
+export const textPart = 'text';
+
 export const splitKey = (key: string): { path: string; part: string | null } => {
   const at = key.indexOf('::');
   return at === -1 ? { path: key, part: null } : { path: key.slice(0, at), part: key.slice(at + 2) };
@@ -13,6 +16,7 @@ export const keyName = (key: string): string => {
   const { path, part } = splitKey(key);
   if (part === null) return path;
   const name = part.replace(/^(?:scripts|tasks)\./, '').replace(/^rule /, '');
+  if (part === textPart) return `the text of ${path}`;
   if (part === 'shell settings') return `the script shell in ${path}`;
   if (part.endsWith(':')) return `"${part.slice(0, -1)}" in ${path}`;
   return part.startsWith('[') ? `${part}] in ${path}` : `"${name || 'the first rule'}" in ${path}`;

@@ -1,0 +1,33 @@
+import { parseTasks, visibleLines } from '../tasks.ts';
+import { fieldOf, hasHeading, markdownFormat, tasksBelow } from './markdown.ts';
+
+const isTasks = ({ title }: { readonly title: string }): boolean => title === 'Tasks / Subtasks';
+
+export const isBmadStory = (text: string): boolean => hasHeading(text, isTasks);
+
+/** Only boxes below `## Tasks / Subtasks` are tasks. */
+export const bmadStory = markdownFormat({
+  name: 'BMAD story',
+  tasks: (text) => tasksBelow(text, isTasks),
+  agentFields: ['status'],
+  agentSections: /^(?:Dev Agent Record|File List|Change Log)$/,
+});
+
+/** A spec of `bmad-build`: the boxes below `**Execution:**` are tasks. */
+export const isBmadSpec = (text: string): boolean =>
+  fieldOf(text, 'status') !== null && /^<frozen-after-approval\b/m.test(text) && executionLines(text).length > 0;
+
+const executionLines = (text: string): string[] => {
+  let isInside = false;
+  return visibleLines(text).flatMap(({ line }) => {
+    if (/^#{1,6}\s|^\*\*[^*]+\*\*/.test(line)) isInside = /^\*\*Execution:?\*\*/.test(line);
+    return isInside ? [line] : [];
+  });
+};
+
+export const bmadSpec = markdownFormat({
+  name: 'BMAD build spec',
+  tasks: (text) => parseTasks(executionLines(text).join('\n')),
+  agentFields: ['status', 'baseline_commit', 'review_loop_iteration'],
+  agentSections: /^(?:Spec Change Log|Suggested Review Order)$/,
+});

@@ -1,0 +1,93 @@
+import { isFileInside, textInside } from '../../files/inside.ts';
+import { readJson } from '../../files/read.ts';
+import { stateFile } from '../../store/paths.ts';
+import { changesWithRuns } from '../../store/runs.ts';
+import { isObject } from '../../text/shape.ts';
+import type { Change, ChangeSource } from '../source.ts';
+import { formatOf } from './formats.ts';
+import { idsOf } from './id.ts';
+import { isTaskPath } from './path.ts';
+
+/*
+ * A task file anywhere in the project (`spool ralph --file`). Its path is recorded as the source of its runs,
+ * `file:docs/plans/x.md`, and so is part of what identifies a run.
+ */
+
+const prefix = 'file:';
+
+/** The path in the source of a run; null if that is another source. */
+export const pathIn = (source: string): string | null => {
+  const path = source.startsWith(prefix) ? source.slice(prefix.length) : '';
+  return isTaskPath(path) ? path : null;
+};
+
+/** The files that were run before. One that was deleted counts as archived. */
+export const fileSource: ChangeSource = {
+  name: 'file',
+  folder: '',
+  list: (root) => recorded(root, (path) => isFile(root, path)),
+  listArchived: (root) => recorded(root, (path) => !isFile(root, path)),
+  archived: (root, id) => (recordedPath(root, id) === null ? null : fileSource.change(root, id)),
+  change: (root, id) => fileChange(root, id, recordedPath(root, id) ?? ''),
+};
+
+const recorded = (root: string, isWanted: (path: string) => boolean): string[] =>
+  changesWithRuns({ root }).filter((id) => {
+    const path = recordedPath(root, id);
+    return path !== null && isWanted(path);
+  });
+
+const isFile = (root: string, path: string): boolean => {
+  try {
+    return isFileInside(root, path);
+  } catch {
+    return false;
+  }
+};
+
+/** state.json can be written by others: the path must be one that the ID was derived from. */
+const recordedPath = (root: string, id: string): string | null => {
+  if (!/^[a-z0-9-]+$/.test(id)) return null;
+  const path = pathIn(recordedSource(root, id) ?? '');
+  return path !== null && idsOf(path).includes(id) ? path : null;
+};
+
+const recordedSource = (root: string, id: string): string | null => {
+  const state = readJson(stateFile({ root }, id));
+  return isObject(state) ? String(state.source) : null;
+};
+
+/** Returns the ID of a file, which differs from those of other files that were run and from other changes. */
+export const idOfFile = (root: string, path: string, isTaken: (id: string) => boolean): string => {
+  const [short, long] = idsOf(path);
+  const isFree = [null, `${prefix}${path}`].includes(recordedSource(root, short)) && !isTaken(short);
+  return isFree && recordedSource(root, long) === null ? short : long;
+};
+
+export const fileChange = (root: string, id: string, path: string): Change => ({
+  id,
+  source: `${prefix}${path}`,
+  module: null,
+  folder: path,
+  proposalFile: path,
+  tasksFile: path,
+  format: formatOf(textIfPossible(root, path) ?? '', path),
+  archiveFolder: null,
+  planningFolders: [path, '.spool'],
+  isExact: () => false,
+  isTemplate: () => false,
+  documents: () => [{ kind: 'proposal', path, name: path }],
+  files: () => [],
+  sections: () => [],
+  warnings: () => [],
+  planningPaths: () => [path],
+});
+
+/** A file that cannot be read is reported when a run starts. */
+const textIfPossible = (root: string, path: string): string | null => {
+  try {
+    return textInside(root, path);
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,30 @@
+import { parseTasks, type Task, taskTitles } from './tasks.ts';
+
+/** How the tasks in a task file are written. */
+export interface TaskFormat {
+  /** For the user. */
+  readonly name: string;
+  /** Whether each task is a line with a box, so that two versions can be merged task by task. */
+  readonly hasBoxes: boolean;
+  /** Throws if the text does not have this format. */
+  tasks(text: string): Task[];
+  /** What must be neither reworded nor removed. */
+  titles(text: string): string[];
+  /** What an agent must not change besides the titles; null if it may change everything else. */
+  readonly wording: ((text: string) => string) | null;
+  /** How an agent marks a task as done, for the prompt. */
+  readonly whenDone: string;
+  /** The only reason to change the file, for the prompt. */
+  readonly allowedEdits: string;
+}
+
+/** The task file of a change that has other files as well. */
+export const markdownTasks: TaskFormat = {
+  name: 'Markdown tasks',
+  hasBoxes: true,
+  tasks: parseTasks,
+  titles: taskTitles,
+  wording: null,
+  whenDone: 'tick a task (`- [x]`) when it is done, and add what is missing',
+  allowedEdits: 'to tick tasks and add missing ones',
+};
