@@ -139,8 +139,11 @@ const sections = (lines: readonly string[]): Section[] => {
   return found;
 };
 
+/** The text without comments, except those in code. */
+export const withoutCommentsIn = (markdown: string): string => visibleLines(markdown, { withCode: true }).join('\n');
+
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-const visibleLines = (markdown: string): string[] => {
+const visibleLines = (markdown: string, { withCode = false } = {}): string[] => {
   const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
@@ -158,7 +161,7 @@ const visibleLines = (markdown: string): string[] => {
     const fence = fences[index];
     if (fence) {
       hiddenUpTo = endOf(fence, index);
-      return [];
+      return withCode ? all.slice(index, hiddenUpTo + 1) : [];
     }
     const shown = withoutComments(line);
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;
