@@ -375,6 +375,15 @@ const table = {
     text: (slug: string, better: string | null) =>
       `${quote(slug)} is not a valid slug (lowercase words joined by "-")${better ? `: try "${better}"` : ''}.`,
   },
+  'no-gh': {
+    exit: 1,
+    text: (inProject: string | null) =>
+      inProject === null
+        ? '--from-issue needs gh, the GitHub CLI, which is not on PATH. Install it (https://cli.github.com) and sign in with: gh auth login'
+        : `--from-issue needs gh, the GitHub CLI. ${inProject} is in the project, so it is not run: anyone with write access could have put it there. Install it outside the project (https://cli.github.com).`,
+  },
+  'gh-signed-out': { exit: 1, text: () => 'gh, the GitHub CLI, is not signed in. Sign in with: gh auth login' },
+  'no-issue': { exit: 1, text: (issue: string, why: string) => `Cannot read issue ${issue}: ${shortened(why)}.` },
   'ids-exhausted': {
     exit: 2,
     text: (module: string | null) =>

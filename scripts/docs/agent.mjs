@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * @typedef {{ say: string } | { run: string } | { write: string, text: string } | { tick: string } | { fail: string } | { takes: number } | { untilExists: string }} Step
+ * @typedef {{ say: string } | { run: string } | { write: string, text: string } | { tick: string, in?: string } | { fail: string } | { takes: number } | { untilExists: string }} Step
  * @typedef {Record<string, Step[][]>} Assignment
  */
 
@@ -42,8 +42,12 @@ const follow = async (step, change) => {
     return printTool('write', step.write, { filePath: step.write });
   }
   if ('tick' in step) {
-    const tasks = `.spool/changes/${change}/tasks.md`;
-    edit(tasks, (text) => text.replace(`- [ ] ${step.tick}`, `- [x] ${step.tick}`));
+    const tasks = step.in ?? `.spool/changes/${change}/tasks.md`;
+    edit(tasks, (text) =>
+      text
+        .replace(`- [ ] ${step.tick}`, `- [x] ${step.tick}`)
+        .replace(`### ${step.tick}\n\n- **Status**: [ ] pending`, `### ${step.tick}\n\n- **Status**: [x] complete`),
+    );
     return printTool('edit', tasks, { filePath: tasks });
   }
   if ('fail' in step) {
@@ -66,9 +70,10 @@ const countCall = (change) => {
 const main = async () => {
   if (process.argv.includes('--version')) return process.stdout.write(`${version}\n`);
   const prompt = readFileSync(0, 'utf8');
-  const change = /\d{3}-\d{2}_[a-z0-9-]+/.exec(prompt)?.[0] ?? '';
   /** @type {Assignment} */
   const assignment = JSON.parse(readFileSync(join(home, 'agent.json'), 'utf8'));
+  const named = /## Change Proposal \(([^)]+)\)/.exec(prompt)?.[1] ?? '';
+  const change = named in assignment ? named : (/\d{3}-\d{2}_[a-z0-9-]+/.exec(prompt)?.[0] ?? '');
   const iterations = assignment[change] ?? assignment['*'] ?? [];
   const steps = iterations[countCall(change) - 1] ?? [{ say: 'Nothing is left to do.\n\n<promise>COMPLETE</promise>' }];
   print({ type: 'step_start', part: { type: 'step-start' } });

@@ -23,9 +23,9 @@ const spool = join(root, 'dist', 'spool.cjs');
 
 /**
  * A project in a temporary folder, with `spool` and the agent of the docs on PATH, and a HOME of its own.
- * @param {{ files: Record<string, string>, agent: Assignment }} content
+ * @param {{ files: Record<string, string>, agent: Assignment, programs?: Record<string, string> }} content
  */
-const createProject = ({ files, agent }) => {
+const createProject = ({ files, agent, programs = {} }) => {
   const base = mkdtempSync(join(tmpdir(), 'spool-docs-'));
   const [folder, home, bin] = [join(base, 'shop'), join(base, 'home'), join(base, 'bin')];
   /** @param {string} path @param {string} text */
@@ -40,6 +40,10 @@ const createProject = ({ files, agent }) => {
   };
   program('spool', spool);
   program('opencode', join(root, 'scripts', 'docs', 'agent.mjs'));
+  for (const [name, script] of Object.entries(programs)) {
+    write(join(bin, name), script);
+    chmodSync(join(bin, name), 0o755);
+  }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), text);
   write(join(home, 'agent.json'), JSON.stringify(agent));
   write(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n');
@@ -236,6 +240,86 @@ const working3 = {
 
 const ignored = 'node_modules\n/*.ts\n/*.js\n';
 
+/** Trees of other tools, in the repository of the shop. */
+const specs = {
+  openspec: {
+    'openspec/config.yaml': `schema: spec-driven\ncontext: |\n  Node 20, no dependencies.\n`,
+    'openspec/changes/add-2fa/.openspec.yaml': 'schema: spec-driven\ncreated: 2026-11-16\n',
+    'openspec/changes/add-2fa/proposal.md':
+      '## Why\n\nPasswords alone are not enough.\n\n## What Changes\n\n- Ask for a code at login\n',
+    'openspec/changes/add-2fa/design.md': '## Decisions\n\n- Codes are valid for thirty seconds.\n',
+    'openspec/changes/add-2fa/specs/auth/spec.md':
+      '## ADDED Requirements\n\n### Requirement: Second factor\n\nThe system MUST ask for a code.\n\n#### Scenario: Code asked\n\n- **WHEN** the password is right\n- **THEN** the system asks for a code\n',
+    'openspec/changes/add-2fa/tasks.md': '## 1. Core\n\n- [ ] 1.1 Generate a code\n- [ ] 1.2 Ask for it\n',
+  },
+  ito: {
+    '.ito/project.md': '# Shop\n',
+    '.ito/changes/001-01_add-invoices/proposal.md': '# Add invoices\n\nPrint them.\n',
+    '.ito/changes/001-01_add-invoices/tasks.md':
+      '# Tasks\n\n## Wave 1\n\n### Task 1.1: Parse orders\n\n- **Status**: [ ] pending\n\n## Wave 2\n\n### Task 2.1: Print invoices\n\n- **Status**: [ ] pending\n',
+  },
+  specKit: {
+    '.specify/memory/constitution.md': '# Constitution\n\nEvery feature has a test.\n',
+    'specs/001-photo-albums/spec.md':
+      '# Feature Specification: Photo albums\n\n- **FR-001**: System MUST list albums\n',
+    'specs/001-photo-albums/plan.md': '# Implementation Plan\n\nPlain JavaScript.\n',
+    'specs/001-photo-albums/checklists/requirements.md': '- [x] CHK001 Testable\n- [ ] CHK002 No jargon\n',
+    'specs/001-photo-albums/tasks.md':
+      '# Tasks\n\n- [ ] T001 Create src/albums.js\n- [ ] T002 [P] [US1] List albums by date\n',
+  },
+  kiro: {
+    '.kiro/steering/tech.md': '# Technology\n\nNo dependencies.\n',
+    '.kiro/specs/dark-mode/requirements.md':
+      '# Requirements\n\n### Requirement 1: Theme\n\n1. WHEN the system is dark THEN the page SHALL be dark\n',
+    '.kiro/specs/dark-mode/design.md': '# Design\n\nOne stylesheet.\n',
+    '.kiro/specs/dark-mode/tasks.md':
+      '# Implementation Plan\n\n- [ ] 1. Theme\n  - [ ] 1.1 Read the preference\n  - [ ] 1.2 Apply it\n  - [ ]* 1.3 Write a property test\n',
+  },
+};
+
+/** Finishes a task in its first iteration, and the rest in its second. @type {Assignment} */
+const specWork = {
+  'add-2fa': twoTasks(
+    'openspec/changes/add-2fa/tasks.md',
+    ['src/code.js', '1.1 Generate a code'],
+    ['src/login.js', '1.2 Ask for it'],
+  ),
+  '001-photo-albums': twoTasks(
+    'specs/001-photo-albums/tasks.md',
+    ['src/albums.js', 'T001 Create src/albums.js'],
+    ['src/list.js', 'T002 [P] [US1] List albums by date'],
+  ),
+  'dark-mode': twoTasks(
+    '.kiro/specs/dark-mode/tasks.md',
+    ['src/theme.js', '1.1 Read the preference'],
+    ['src/style.css', '1.2 Apply it'],
+  ),
+  '001-01_add-invoices': twoTasks(
+    '.ito/changes/001-01_add-invoices/tasks.md',
+    ['src/orders.js', 'Task 1.1: Parse orders'],
+    ['src/invoices.js', 'Task 2.1: Print invoices'],
+  ),
+};
+
+/** @param {string} tasks @param {[string, string]} first @param {[string, string]} second @returns {import('./agent.mjs').Step[][]} */
+function twoTasks(tasks, first, second) {
+  return [
+    [{ write: first[0], text: total }, { tick: first[1], in: tasks }, { say: 'The first task is done.' }],
+    [
+      { write: second[0], text: total },
+      { tick: second[1], in: tasks },
+      { say: 'All tasks are done.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ];
+}
+
+/** Answers like the GitHub CLI. */
+const gh = `#!/bin/sh
+cat <<'END'
+{"number": 123, "title": "Login fails for names with a space", "state": "OPEN", "url": "https://github.com/acme/shop/issues/123", "body": "I cannot log in as \\"Ada L\\".\\n\\n- [ ] Trim names\\n- [ ] Add a test\\n"}
+END
+`;
+
 /** @type {Assignment} */
 const oneFile = {
   '*': [
@@ -296,6 +380,23 @@ export const scenes = {
     project.spool('ralph', '--change', change, '--worktree', '--retry-delay', '10ms');
     return project;
   },
+  openspec: async () => createProject({ files: { ...plainFiles, ...specs.openspec }, agent: specWork }),
+  ito: async () => createProject({ files: { ...plainFiles, ...specs.ito }, agent: specWork }),
+  speckit: async () => createProject({ files: { ...plainFiles, ...specs.specKit }, agent: specWork }),
+  kiro: async () => createProject({ files: { ...plainFiles, ...specs.kiro }, agent: specWork }),
+  /** Several tools, two of which have a change with the same name. */
+  sources: async () =>
+    createProject({
+      files: {
+        ...plainFiles,
+        ...specs.openspec,
+        ...specs.kiro,
+        '.kiro/specs/add-2fa/requirements.md': specs.kiro['.kiro/specs/dark-mode/requirements.md'],
+      },
+      agent: specWork,
+    }),
+  /** A project with the GitHub CLI. */
+  issue: async () => createProject({ files: projectFiles, agent: specWork, programs: { gh } }),
   /** The programs of docs/library.md, compiled, and an agent for their change. */
   library: async () => {
     const files = changeFiles('002-01_add-ralph-loop', ['1. Write a file']);

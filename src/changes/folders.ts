@@ -15,6 +15,9 @@ export const defaultFolders = {
 
 export type SourceName = keyof typeof defaultFolders;
 
+/** Whether a finished change can be archived. The tools of the others leave it where it is. */
+export const hasArchive = (source: string): boolean => source !== 'spec-kit' && source !== 'kiro';
+
 export const sourceNames: readonly SourceName[] = Object.keys(defaultFolders) as SourceName[];
 
 /** Where the sources of a project are: the default folders, or those in `"sources": { "openspec": ".openspec" }`. */

@@ -141,8 +141,19 @@ const sections = (lines: readonly string[]): Section[] => {
 
 const linesOf = (markdown: string): string[] => markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
 
+interface Line {
+  readonly index: number;
+  readonly line: string;
+}
+
+/** The text without comments, except those in code. */
+export const withoutCommentsIn = (markdown: string): string =>
+  visibleLines(markdown, { withCode: true })
+    .map(({ line }) => line)
+    .join('\n');
+
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-export const visibleLines = (markdown: string): { readonly index: number; readonly line: string }[] => {
+export const visibleLines = (markdown: string, { withCode = false } = {}): Line[] => {
   const all = linesOf(markdown);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
@@ -160,7 +171,7 @@ export const visibleLines = (markdown: string): { readonly index: number; readon
     const fence = fences[index];
     if (fence) {
       hiddenUpTo = endOf(fence, index);
-      return [];
+      return withCode ? all.slice(index, hiddenUpTo + 1).map((code, at) => ({ index: index + at, line: code })) : [];
     }
     const shown = withoutComments(line);
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;

@@ -1,13 +1,10 @@
 import { realpath, stat } from 'node:fs/promises';
-import spawn from 'cross-spawn';
-import { withoutInheritedFds } from '../process/descriptors.ts';
-import { signalGroup } from '../process/tree.ts';
-import { environmentIn } from '../process/environment.ts';
+import { runProgram } from '../process/program.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import type { Harness } from './harness.ts';
 
 const patienceMs = 15_000;
-const longestAnswer = 64 * 1024;
+const longestOutput = 64 * 1024;
 
 export interface Question {
   readonly binary: string;
@@ -41,41 +38,13 @@ export const queryBinary = async ({ sandbox, harness, ...question }: Question): 
   }
 };
 
-const answerOf = (
-  { binary, args, env, stop, cwd = process.cwd() }: Omit<Question, 'sandbox' | 'harness'>,
-  started: (pid: number) => void = () => {},
-): Promise<Answer | null> =>
-  new Promise((resolve) => {
-    const child = spawn(binary, args, {
-      cwd,
-      env: environmentIn(cwd, env),
-      stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-    });
-    if (child.pid) started(child.pid);
-    const said = { stdout: '', stderr: '' };
-    for (const source of ['stdout', 'stderr'] as const)
-      child[source]?.setEncoding('utf8').on('data', (text: string) => {
-        said[source] = (said[source] + text).slice(0, longestAnswer);
-      });
-    const giveUp = () => {
-      if (child.pid) signalGroup(child.pid, 'SIGKILL');
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    };
-    const timer = setTimeout(giveUp, patienceMs);
-    stop?.addEventListener('abort', giveUp);
-    const settle = (answer: Answer | null) => {
-      clearTimeout(timer);
-      stop?.removeEventListener('abort', giveUp);
-      if (child.pid) signalGroup(child.pid, 'SIGKILL');
-      resolve(answer);
-    };
-    child.on('error', () => settle(null));
-    child.on('close', (code) => settle(code === null ? null : { code, text: said.stdout + said.stderr }));
-    if (stop?.aborted) giveUp();
-  });
+const answerOf = async (
+  question: Omit<Question, 'sandbox' | 'harness'>,
+  started?: (pid: number) => void,
+): Promise<Answer | null> => {
+  const { code, stdout, stderr } = await runProgram({ ...question, started, patienceMs, longestOutput });
+  return code === null ? null : { code, text: stdout + stderr };
+};
 
 /** The first line of `--version` that contains a digit, or null if there is none. */
 export const versionOf = async (question: Omit<Question, 'args'>): Promise<string | null> => {

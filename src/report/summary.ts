@@ -1,3 +1,4 @@
+import { hasArchive } from '../changes/folders.ts';
 import { type Uncommitted } from '../ralph/events.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
@@ -129,7 +130,7 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
         ...trouble,
         ...(view.workspace?.worktree
           ? [['Land', on('land')] as const]
-          : hasOpenTasks(view)
+          : hasOpenTasks(view) || !hasArchive(view.source)
             ? []
             : [['Archive', on('archive')] as const]),
       ];

@@ -119,6 +119,13 @@ describe.each(formats)('a change of $source', ({ source, id, tree, tasks, total,
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
+  test('is offered for archiving only if its tool has an archive', async () => {
+    const project = createProject({ files: { ...noSpool, ...tree }, agent: [ticks(tasks)] });
+    const { stderr } = await project.spool('ralph', id);
+    const { code } = await project.spool('archive', id);
+    expect(stderr.includes(`spool archive ${id}`)).toBe(code === 0);
+  });
+
   test('cannot be reworded by its agent', async () => {
     const change = JSON.parse(
       (await createProject({ files: { ...noSpool, ...tree } }).spool('show', id, '--json')).stdout,

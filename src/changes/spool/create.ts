@@ -6,11 +6,12 @@ import { type Project } from '../../store/project.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { waitForLock } from '../../store/wait-for-lock.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
+import type { Issue } from '../github-issue.ts';
 import type { Change, NewChange } from '../source.ts';
 import { listModules, moduleIdOf } from '../modules.ts';
 import { changesPath, modulesPath } from './paths.ts';
 import { spoolSource } from './source.ts';
-import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
+import { issueProposal, issueTasks, moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
 import { createLockFile } from '../../store/paths.ts';
 
 /** The folders that a project needs for changes and modules. */
@@ -31,12 +32,25 @@ export const createModule = async (project: Project, slug: string): Promise<{ na
   });
 };
 
+export interface ChangeRequest {
+  /** The number of the module. */
+  readonly module: string;
+  readonly slug: string;
+  /** What the change is about; null for templates to fill in. */
+  readonly issue: Issue | null;
+}
+
 /** Creates a change with the lowest number above all that the module has ever used, archived changes included. */
-export const createChange = async (project: Project, moduleId: string, slug: string): Promise<Change> => {
+export const createChange = async (project: Project, { module, slug, issue }: ChangeRequest): Promise<Change> => {
   checkSlug(slug);
   return withCreateLock(project, async () => {
-    const id = `${moduleId}-${await nextChangeNumber(project, moduleId)}_${slug}`;
-    return writeChange(project, { id, proposal: proposalTemplate(id, slug), tasks: tasksTemplate(slug) });
+    const id = `${module}-${await nextChangeNumber(project, module)}_${slug}`;
+    return writeChange(
+      project,
+      issue === null
+        ? { id, proposal: proposalTemplate(id, slug), tasks: tasksTemplate(slug) }
+        : { id, proposal: issueProposal(issue), tasks: issueTasks(issue) },
+    );
   });
 };
 
@@ -56,7 +70,7 @@ export const nextChangeNumber = async ({ root }: Project, moduleId: string): Pro
   return nextNumber(used, 2, moduleId);
 };
 
-const checkSlug = (slug: string): void => {
+export const checkSlug = (slug: string): void => {
   if (!isSlug(slug)) throw userError('bad-slug', slug, toSlug(slug));
 };
 

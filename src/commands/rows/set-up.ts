@@ -20,9 +20,14 @@ export const setUpCommands: readonly CommandRow[] = [
   },
   {
     name: 'create change',
-    summary: 'Create a change with a proposal to fill in',
-    positionals: [{ name: 'slug', help: 'Name, such as add-password-reset' }],
+    summary: 'Create a change with a proposal to fill in, or from a GitHub issue',
+    positionals: [{ name: 'slug', help: 'Name, such as add-password-reset', optional: true }],
     options: [
+      {
+        name: 'fromIssue',
+        placeholder: 'issue',
+        help: 'Number or URL of a GitHub issue, read with gh: its text is the proposal, its boxes the tasks',
+      },
       {
         name: 'module',
         placeholder: 'id',
@@ -35,6 +40,8 @@ export const setUpCommands: readonly CommandRow[] = [
       'spool create change add-password-reset',
       'spool create change add-password-reset --module 002',
       'spool create change add-password-reset --edit',
+      'spool create change --from-issue 123',
+      'spool create change fix-login --from-issue https://github.com/acme/shop/issues/123',
     ],
     load: () => import('../create-change.ts'),
   },

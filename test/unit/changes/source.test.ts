@@ -172,7 +172,9 @@ test('an archived change is not active, and its number stays reserved', async ()
   expect(target).toMatch(/^\.spool\/changes\/archive\/\d{4}-\d{2}-\d{2}-002-01_add-login$/);
   expect(await listChanges({ root })).toEqual([]);
   expect(await listArchived({ root })).toEqual([id]);
-  expect(await createChange({ root }, '002', 'add-logout')).toMatchObject({ id: '002-02_add-logout' });
+  expect(await createChange({ root }, { module: '002', slug: 'add-logout', issue: null })).toMatchObject({
+    id: '002-02_add-logout',
+  });
 });
 
 test('a change is not archived over an existing one', async () => {

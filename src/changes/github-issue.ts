@@ -1,0 +1,105 @@
+import { userError } from '../errors.ts';
+import { runProgram } from '../process/program.ts';
+import { trustedProgram, untrustedAround, withTrustedPath } from '../process/trusted-path.ts';
+import { onPath } from '../process/which.ts';
+import { withoutControls } from '../text/controls.ts';
+import { duration, joinLines } from '../text/format.ts';
+import { isObject, parseJson } from '../text/shape.ts';
+import { withoutCommentsIn } from './tasks.ts';
+
+/** What a person outside of the project has written. Clean: only what they could see themselves, in lines that end with \n. */
+export interface Issue {
+  readonly number: number;
+  /** One line. */
+  readonly title: string;
+  readonly body: string;
+  readonly url: string;
+  readonly isOpen: boolean;
+}
+
+export interface IssueQuestion {
+  /** The number of an issue of the repository, or the URL of one. */
+  readonly issue: string;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly stop: AbortSignal;
+}
+
+const patienceMs = 15_000;
+/** GitHub has a limit of 64 KB. */
+const longestBody = 256 * 1024;
+/** A body with escapes, and the rest of the answer. */
+const longestOutput = 8 * longestBody;
+
+/** Whether a text is the number of an issue or a URL of one. */
+export const isIssue = (text: string): boolean =>
+  /^#?\d{1,9}$/.test(text) || issueUrl.test(text.replace(/[?#].*$/s, ''));
+
+const issueUrl = /^https:\/\/[\w.-]+(?::\d+)?\/[\w.-]+\/[\w.-]+\/(?:issues|pull)\/\d{1,9}$/;
+
+/** Reads an issue with the GitHub CLI, which is never taken from the project. Throws if it cannot be read. */
+export const readIssue = async ({ issue, cwd, env, stop }: IssueQuestion): Promise<Issue> => {
+  const untrusted = untrustedAround(cwd);
+  const path = env.PATH ?? '';
+  const binary = trustedProgram('gh', path, untrusted);
+  if (binary === null) throw userError('no-gh', onPath('gh', path));
+  const { code, stdout, stderr, isCut, isTimedOut } = await runProgram({
+    binary,
+    args: ['issue', 'view', issue.replace(/^#/, ''), '--json', 'number,title,body,url,state'],
+    env: { ...withTrustedPath(env, untrusted), ...plainAnswer },
+    cwd,
+    stop,
+    patienceMs,
+    longestOutput,
+    isUselessIfCut: true,
+  });
+  const unreadable = (why: string) => userError('no-issue', issue, why);
+  if (isCut) throw unreadable(`it is larger than ${longestBody / 1024} KB`);
+  if (isTimedOut) throw unreadable(`gh did not answer within ${duration(patienceMs)}`);
+  if (code === needsSignIn || stderr.includes('HTTP 401')) throw userError('gh-signed-out');
+  if (code !== 0) throw unreadable(firstLineOf(stderr) ?? `gh failed (exit code ${code ?? 'unknown'})`);
+  const found = issueIn(stdout);
+  if (found === null) throw unreadable('the answer of gh is not an issue');
+  if (Buffer.byteLength(found.body) > longestBody) throw unreadable(`it is larger than ${longestBody / 1024} KB`);
+  return found;
+};
+
+/** The exit code of gh if it needs to sign in. */
+const needsSignIn = 4;
+
+/** gh asks nothing, and writes neither colors nor notices into its answer. */
+const plainAnswer = {
+  GH_PROMPT_DISABLED: '1',
+  GH_NO_UPDATE_NOTIFIER: '1',
+  GH_FORCE_TTY: '',
+  GH_DEBUG: '',
+  CLICOLOR_FORCE: '0',
+};
+
+const firstLineOf = (text: string): string | null =>
+  text
+    .split('\n')
+    .map((line) => joinLines(line).trim().replace(/\.$/, ''))
+    .find((line) => line !== '') ?? null;
+
+const issueIn = (answer: string): Issue | null => {
+  const value = parseJson(answer);
+  if (!isObject(value)) return null;
+  const { number, title, body, url, state } = value;
+  if (typeof number !== 'number' || typeof title !== 'string' || typeof url !== 'string') return null;
+  if (!Number.isSafeInteger(number) || !issueUrl.test(url)) return null;
+  return {
+    number,
+    title: joinLines(cleanText(title)).trim(),
+    body: typeof body === 'string' ? withoutCommentsIn(cleanText(body)).trim() : '',
+    url,
+    isOpen: state === 'OPEN',
+  };
+};
+
+/** Removes what nobody sees: control characters and characters without a shape. Every kind of line end becomes \n. */
+const cleanText = (text: string): string =>
+  withoutControls(text.replaceAll(/\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g, '\n')).replaceAll(invisible, '');
+
+/** Zero-width characters, except those that join emoji, and tags, which spell out text that is not shown. */
+const invisible = /[\u200b\u2060-\u2064\ufeff\u{e0000}-\u{e0fff}]/gu;
