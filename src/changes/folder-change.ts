@@ -39,6 +39,7 @@ export const folderChange = (layout: FolderLayout): Change => {
     proposalFile: join(folder, proposal),
     tasksFile: join(folder, tasks),
     format: markdownTasks,
+    verify: [],
     planningFolders,
     isExact: (path) => path.startsWith(`${folder}/`) && kindOf(path.slice(folder.length + 1)) === 'checklist',
     isTemplate: layout.isTemplate ?? (() => false),

@@ -44,6 +44,8 @@ export interface Change {
   /** The same as `proposalFile` for a change that is one file. */
   readonly tasksFile: string;
   readonly format: TaskFormat;
+  /** Commands in its files that verify it. The project provides them, so they must not be run without trust. */
+  readonly verify: readonly string[];
   /** Folders, relative to a root, whose files plan work and are not work themselves. */
   readonly planningFolders: readonly string[];
   /** Whether no byte of a file may change, not even a tick. The path is relative to a root. */
