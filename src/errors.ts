@@ -64,8 +64,8 @@ const table = {
   },
   'untrusted-project': {
     exit: 2,
-    text: (root: string, hash: string, pinned: boolean) =>
-      `${root} would run the commands above, which you have not trusted${pinned ? ' (SPOOL_TRUST has a different hash)' : ''}. Trust them with "spool trust", or for one call with SPOOL_TRUST=${hash}`,
+    text: (root: string, hash: string, pinned: boolean, how = '"spool trust"') =>
+      `${root} would run the commands above, which you have not trusted${pinned ? ' (SPOOL_TRUST has a different hash)' : ''}. Trust them with ${how}, or for one call with SPOOL_TRUST=${hash}`,
   },
   'untrusted-copy': {
     exit: 2,

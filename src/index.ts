@@ -1,5 +1,6 @@
 import { changeOf, resolveChange } from './changes/sources.ts';
 import { flagNames, type FlagName, flagOf } from './config/flags.ts';
+import { withOwnCommands } from './config/own-commands.ts';
 import { parseFlags, type RawFlags, resolveOptions } from './config/resolve.ts';
 import { asUserError } from './errors.ts';
 import type { AgentFunction } from './harness/agent-function.ts';
@@ -89,11 +90,11 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     for (const line of await cleanUpSandboxes(env)) warn(line);
     const change = await resolveChange(project, options.change);
     const settings = { ...firstAgent(agents), ...options.settings };
-    const resolved = await resolveOptions({ flagValues: parseSettings(settings), env, project });
-    const spec = await takeOver(
-      runSpec(resolved, { project, target: await changeOf(project, change), prompt, cwd: project.root }),
-      env,
-    );
+    const target = await changeOf(project, change);
+    const resolved = withOwnCommands(await resolveOptions({ flagValues: parseSettings(settings), env, project }), [
+      target,
+    ]);
+    const spec = await takeOver(runSpec(resolved, { project, target, prompt, cwd: project.root }), env);
     const isFunction = (name: string) => Object.hasOwn(agents, name);
     const services = await prepareRuns({
       project,

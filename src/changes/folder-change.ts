@@ -41,6 +41,7 @@ export const folderChange = (layout: FolderLayout): Change => {
     proposalFile: join(folder, proposal),
     tasksFile: join(folder, tasks),
     format: markdownTasks,
+    verify: [],
     planningFolders,
     ...(layout.specs === undefined ? {} : { specs: layout.specs }),
     archiveFolder: layout.archiveFolder ?? null,

@@ -56,6 +56,8 @@ export interface Change {
   /** The same as `proposalFile` for a change that is one file. */
   readonly tasksFile: string;
   readonly format: TaskFormat;
+  /** Commands in its files that verify it. The project provides them, so they must not be run without trust. */
+  readonly verify: readonly string[];
   /** Missing if the source has no specs that can be merged. */
   readonly specs?: SpecPaths;
   /** Where finished changes are moved to, relative to a root; null if they stay where they are. */

@@ -12,6 +12,8 @@ export interface TaskFormat {
   titles(text: string): string[];
   /** What an agent must not change besides the titles; null if it may change everything else. */
   readonly wording: ((text: string) => string) | null;
+  /** The commands in the text that verify the work. */
+  commands(text: string): string[];
   /** How an agent marks a task as done, for the prompt. */
   readonly whenDone: string;
   /** The only reason to change the file, for the prompt. */
@@ -25,6 +27,7 @@ export const markdownTasks: TaskFormat = {
   tasks: parseTasks,
   titles: taskTitles,
   wording: null,
+  commands: () => [],
   whenDone: 'tick a task (`- [x]`) when it is done, and add what is missing',
   allowedEdits: 'to tick tasks and add missing ones',
 };

@@ -25,9 +25,10 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
   const project = findProject(cwd);
   const change = await resolveChange(project, args[0]!);
   const { onto, force, keepBranch } = rawFlags;
+  const target = await changeOf(project, change, (await readState(project, change))?.source ?? null);
   const settings = await trustLanding({
     project,
-    change,
+    target,
     flagValues: parseFlags(rawFlags),
     env,
     cwd,
@@ -44,7 +45,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
     const request: LandRequest = {
       project,
       change,
-      target: await changeOf(project, change, (await readState(project, change))?.source ?? null),
+      target,
       settings,
       stopSignals,
       env,

@@ -25,6 +25,14 @@ export interface Config extends Settings {
   readonly pass: PassList | null;
   readonly changes: ReadonlyMap<string, Settings>;
   readonly customHarnesses: readonly Harness[];
+  /** Verify commands that changes have in their own files, by ID. Not part of config.json. */
+  readonly ownVerify?: ReadonlyMap<string, OwnCommands>;
+}
+
+export interface OwnCommands {
+  /** Of the file, relative to the project. */
+  readonly path: string;
+  readonly commands: readonly string[];
 }
 
 export const noConfig: Config = { values: {}, written: {}, changes: new Map(), customHarnesses: [], pass: null };

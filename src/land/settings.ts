@@ -1,4 +1,6 @@
 import type { Options, FlagValues } from '../config/flags.ts';
+import type { Change } from '../changes/source.ts';
+import { withOwnCommands } from '../config/own-commands.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
@@ -15,7 +17,7 @@ import type { LandSettings } from './landing.ts';
 
 interface SettingsRequest {
   readonly project: Project;
-  readonly change: string;
+  readonly target: Change;
   readonly flagValues: FlagValues;
   readonly env: NodeJS.ProcessEnv;
   /** The folder that paths in the settings are relative to. */
@@ -26,13 +28,15 @@ interface SettingsRequest {
 /** Returns the settings of a landing. Throws if a command of the project that it would run is not trusted. */
 export const trustLanding = async ({
   project,
-  change,
+  target,
   flagValues,
   env,
   cwd,
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
-  const { forChange, explicit, config, passLists } = await resolveOptions({ flagValues, env, project });
+  const change = target.id;
+  const resolved = await resolveOptions({ flagValues, env, project });
+  const { forChange, explicit, config, passLists } = withOwnCommands(resolved, [target]);
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);

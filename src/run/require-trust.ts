@@ -48,11 +48,17 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Chec
 
   const open = checked.filter(isOpen);
   consent.say([introduction(project, open), ...renderSettings(open)]);
-  if (consent.confirm === null) throw userError('untrusted-project', project.root, hash, pins.length > 0);
+  if (consent.confirm === null) throw untrusted(request, hash, pins.length > 0);
   if (!(await consent.confirm(question))) throw userError('cancelled', 'the project is not trusted');
   await addTrust(env, project, open);
   return trusted();
 };
+
+/** `spool trust` does not know which task files will be run. */
+const untrusted = ({ project, config }: TrustRequest, hash: string, isPinned: boolean) =>
+  config.ownVerify === undefined
+    ? userError('untrusted-project', project.root, hash, isPinned)
+    : userError('untrusted-project', project.root, hash, isPinned, 'the same command on a terminal');
 
 export interface CopiesRequest extends Omit<TrustRequest, 'consent'> {
   /** The settings that were trusted for these runs. */

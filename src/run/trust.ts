@@ -12,6 +12,7 @@ import {
   type CommandKey,
   hashOfAll,
   includeSource,
+  ownSource,
   type Setting,
   settingsOf,
   sourceOf,
@@ -143,7 +144,9 @@ const neededBy = (request: TrustContext, { change, options, plan, previous }: On
 };
 
 /** Settings for a change override those for all changes. */
-export const sourceFor = ({ changes }: Config, change: string, key: CommandKey): string => {
+export const sourceFor = ({ changes, ownVerify }: Config, change: string, key: CommandKey): string => {
+  const own = key === 'verify' ? ownVerify?.get(change) : undefined;
+  if (own !== undefined) return ownSource(own.path);
   const prefix = prefixFor(changes, change);
   const isSpecial = prefix !== undefined && changes.get(prefix)!.values[key] !== undefined;
   return sourceOf(key, isSpecial ? prefix : undefined);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config/file.ts';
+import type { Config, OwnCommands } from '../config/file.ts';
 import { systemProblem, userError } from '../errors.ts';
 import { anyPath } from '../files/bytes.ts';
 import { parseTarget } from '../config/notifications.ts';
@@ -72,6 +72,7 @@ const commandsIn = ({ root }: Project, custom: readonly Harness[], config: Confi
   const roots = { project: root, home: homedir() };
   return [
     ...configSettings(config, files, roots),
+    ...ownSettings(config, files, roots),
     ...custom.flatMap((harness) => harnessSettings(harness, files, roots)),
   ];
 };
@@ -105,6 +106,17 @@ const configSettings = ({ values, changes, customHarnesses: custom }: Config, fi
         return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...mergeScripts(named) }];
       }),
   );
+
+/** The source of the verify commands in a task file. No key of config.json has such a name. */
+export const ownSource = (path: string): string => `task file ${path}`;
+
+const ownSettings = ({ ownVerify = new Map() }: Config, files: Files, roots: Roots): Setting[] =>
+  [...ownVerify.values()].map(({ path, commands }: OwnCommands) => ({
+    source: ownSource(path),
+    commands,
+    hash: hashOf(commands),
+    ...mergeScripts(commands.map((command) => checksIn(command, files, roots))),
+  }));
 
 /** The values that are shell commands. */
 const scriptLines = (key: CommandKey, commands: readonly string[]): readonly string[] => {

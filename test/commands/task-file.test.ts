@@ -281,6 +281,76 @@ describe('a JSON task file', () => {
   });
 });
 
+describe('the commands in a task file', () => {
+  const path = 'docs/plans/x.md';
+  const commands = ['test -e work.txt', 'test -e page.html'];
+  const withCommands = (agent: readonly string[], files: Record<string, string> = {}) =>
+    createProject({ files: { ...noSpool, [path]: ralphexPlan, ...files }, agent });
+  const work = `echo x > work.txt; echo x > page.html\n${ticks(path)}`;
+  const pinOf = ({ stderr }: { stderr: string }) => /sha256:[\da-f]{64}/.exec(stderr)![0];
+
+  test('are shown in full and not run without trust', async () => {
+    const project = withCommands([work]);
+    const run = await project.spool('ralph', '--file', path);
+    expect(run.code).toBe(2);
+    for (const command of commands) expect(run.stderr).toContain(`task file ${path}  ${command}\n`);
+    expect(run.stderr).toMatch(
+      /Trust them with the same command on a terminal, or for one call with SPOOL_TRUST=sha256:/,
+    );
+    expect(project.calls()).toEqual([]);
+    expect(project.exists('.spool')).toBe(false);
+  });
+
+  test('verify the run once they are trusted', async () => {
+    const project = withCommands([`echo x > work.txt\n${promise}`, work]);
+    const env = { SPOOL_TRUST: pinOf(await project.spool('ralph', '--file', path)) };
+    const run = await project.start(['ralph', '--file', path, '--worktree'], { env }).result;
+    expect(run).toMatchObject({ code: 0 });
+    expect(run.stderr).toContain(`"test -e work.txt" passes (task file ${path}, SPOOL_TRUST)`);
+    expect(project.calls()[1]?.prompt).toContain('"test -e page.html"');
+    expect(project.state('docs-plans-x').gate.verify).toEqual(commands);
+
+    expect(await project.spool('land', 'docs-plans-x')).toMatchObject({ code: 2 });
+    const landed = await project.start(['land', 'docs-plans-x'], { env }).result;
+    expect(landed.stderr).toContain('Verifying: test -e page.html');
+    expect(landed.stdout).toContain('Landed docs-plans-x on');
+  });
+
+  test('need trust again if they have changed', async () => {
+    const project = withCommands([work]);
+    const env = { SPOOL_TRUST: pinOf(await project.spool('ralph', '--file', path)) };
+    project.write(path, ralphexPlan.replace('test -e work.txt', 'touch ../stolen'));
+    const run = await project.start(['ralph', '--file', path], { env }).result;
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('touch ../stolen');
+    expect(project.exists('../stolen')).toBe(false);
+    expect(project.calls()).toEqual([]);
+  });
+
+  test('cannot be changed by the agent', async () => {
+    const cheat = `sed -i 's/test -e page.html/touch ..\\/stolen/' ${path}; echo x > work.txt\n${ticks(path)}`;
+    const project = withCommands([cheat]);
+    const env = { SPOOL_TRUST: pinOf(await project.spool('ralph', '--file', path)) };
+    const run = await project.start(['ralph', '--file', path, '--max-iterations', '1'], { env }).result;
+    expect(run.code).toBe(3);
+    expect(project.read(path)).toContain('touch ../stolen');
+    expect(project.history('docs-plans-x')[0]?.gate?.tampering.join()).toContain(`the text of ${path} was changed`);
+    expect((await project.start(['ralph', '--file', path], { env }).result).code).toBe(2);
+    expect(project.exists('../stolen')).toBe(false);
+  });
+
+  test('are not used with --verify, or with commands in config.json', async () => {
+    const project = withCommands([ticks(path)]);
+    const given = await project.spool('ralph', '--file', path, '--verify', 'true');
+    expect(given).toMatchObject({ code: 0 });
+    expect(project.state('docs-plans-x').gate.verify).toEqual(['true']);
+
+    const configured = withCommands([ticks(path)], { '.spool/config.json': '{ "verify": "true" }\n' });
+    expect(await configured.spool('ralph', '--file', path)).toMatchObject({ code: 0 });
+    expect(configured.state('docs-plans-x').gate.verify).toEqual(['true']);
+  });
+});
+
 describe('a file that cannot be a task file', () => {
   const refused = async (given: string, prepare: (project: ReturnType<typeof withPlan>) => void = () => {}) => {
     const project = withPlan([promise]);

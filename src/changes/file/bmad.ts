@@ -1,5 +1,5 @@
 import { parseTasks, visibleLines } from '../tasks.ts';
-import { fieldOf, hasHeading, markdownFormat, tasksBelow } from './markdown.ts';
+import { commandsIn, fieldOf, hasHeading, markdownFormat, tasksBelow } from './markdown.ts';
 
 const isTasks = ({ title }: { readonly title: string }): boolean => title === 'Tasks / Subtasks';
 
@@ -17,10 +17,13 @@ export const bmadStory = markdownFormat({
 export const isBmadSpec = (text: string): boolean =>
   fieldOf(text, 'status') !== null && /^<frozen-after-approval\b/m.test(text) && executionLines(text).length > 0;
 
-const executionLines = (text: string): string[] => {
+/** The lines below `**Execution:**`, up to the next such label or heading. */
+const executionLines = (text: string): string[] => linesAfter(text, /^\*\*Execution:?\*\*/);
+
+const linesAfter = (text: string, label: RegExp): string[] => {
   let isInside = false;
   return visibleLines(text).flatMap(({ line }) => {
-    if (/^#{1,6}\s|^\*\*[^*]+\*\*/.test(line)) isInside = /^\*\*Execution:?\*\*/.test(line);
+    if (/^#{1,6}\s|^\*\*[^*]+\*\*/.test(line)) isInside = label.test(line);
     return isInside ? [line] : [];
   });
 };
@@ -28,6 +31,7 @@ const executionLines = (text: string): string[] => {
 export const bmadSpec = markdownFormat({
   name: 'BMAD build spec',
   tasks: (text) => parseTasks(executionLines(text).join('\n')),
+  commands: (text) => commandsIn(linesAfter(text, /^\*\*Commands:?\*\*/)),
   agentFields: ['status', 'baseline_commit', 'review_loop_iteration'],
   agentSections: /^(?:Spec Change Log|Suggested Review Order)$/,
 });

@@ -167,6 +167,7 @@ export const jsonFormat = (text: string, path: string): TaskFormat => {
     titles: (current) => (problemIn(current, rules) === null ? tasks(current).map(({ title }) => title) : []),
     wording: (current) =>
       rules !== null && problemIn(current, rules) === null ? JSON.stringify(rules.goal(parse(current))) : current,
+    commands: () => [],
     whenDone: rules?.whenDone ?? '',
     allowedEdits: rules?.allowedEdits ?? '',
   };

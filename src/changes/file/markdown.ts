@@ -7,6 +7,7 @@ export interface MarkdownRules {
   readonly name: string;
   readonly tasks: (text: string) => Task[];
   readonly titles?: (text: string) => string[];
+  readonly commands?: (text: string) => string[];
   /** Whether a line without a box is a task. */
   readonly isTask?: (line: string) => boolean;
   /** Keys of the front matter that agents keep current; if there is none, the first line `Status: …`. */
@@ -16,12 +17,13 @@ export interface MarkdownRules {
 }
 
 export const markdownFormat = (rules: MarkdownRules): TaskFormat => {
-  const { name, tasks, isTask, titles = taskTitles } = rules;
+  const { name, tasks, isTask, titles = taskTitles, commands = () => [] } = rules;
   const goalOf = (text: string) => withoutSections(withoutFields(text, rules.agentFields ?? []), rules.agentSections);
   return {
     ...markdownTasks,
     name,
     tasks,
+    commands,
     titles: (text) => titles(goalOf(text)),
     wording: (text) => wordingOf(withoutTasks(goalOf(text), isTask)),
   };
@@ -57,6 +59,10 @@ export const linesBelow = (text: string, isWanted: (heading: Heading) => boolean
 
 export const tasksBelow = (text: string, isWanted: (heading: Heading) => boolean): Task[] =>
   parseTasks(linesBelow(text, isWanted).join('\n'));
+
+/** The first code in each list item: `` - `npm test` -- expected: … `` is `npm test`. */
+export const commandsIn = (lines: readonly string[]): string[] =>
+  lines.flatMap((line) => /^\s*[-*+]\s+`([^`]+)`/.exec(line)?.[1]?.trim() || []);
 
 const withoutSections = (text: string, titles: RegExp | undefined): string => {
   if (titles === undefined) return text;

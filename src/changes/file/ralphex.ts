@@ -1,5 +1,5 @@
 import { isBox, parseTasks, statusIn, taskTitles, visibleLines } from '../tasks.ts';
-import { linesBelow, markdownFormat } from './markdown.ts';
+import { commandsIn, linesBelow, markdownFormat } from './markdown.ts';
 
 /** `### Task 1: title`, also with `Iteration`. Only boxes in such sections are tasks. */
 const section = /^(?:Task|Iteration)\s[^:]*:/;
@@ -25,4 +25,5 @@ export const ralphexPlan = markdownFormat({
   tasks: (text) => parseTasks(boxLines(text).join('\n')),
   titles: (text) => [...taskTitles(text), ...headings(text)],
   isTask: isHeading,
+  commands: (text) => commandsIn(linesBelow(text, ({ title }) => title === 'Validation Commands')),
 });

@@ -64,24 +64,29 @@ export const idOfFile = (root: string, path: string, isTaken: (id: string) => bo
   return isFree && recordedSource(root, long) === null ? short : long;
 };
 
-export const fileChange = (root: string, id: string, path: string): Change => ({
-  id,
-  source: `${prefix}${path}`,
-  module: null,
-  folder: path,
-  proposalFile: path,
-  tasksFile: path,
-  format: formatOf(textIfPossible(root, path) ?? '', path),
-  archiveFolder: null,
-  planningFolders: [path, '.spool'],
-  isExact: () => false,
-  isTemplate: () => false,
-  documents: () => [{ kind: 'proposal', path, name: path }],
-  files: () => [],
-  sections: () => [],
-  warnings: () => [],
-  planningPaths: () => [path],
-});
+export const fileChange = (root: string, id: string, path: string): Change => {
+  const text = textIfPossible(root, path) ?? '';
+  const format = formatOf(text, path);
+  return {
+    id,
+    source: `${prefix}${path}`,
+    module: null,
+    folder: path,
+    proposalFile: path,
+    tasksFile: path,
+    format,
+    verify: format.commands(text),
+    archiveFolder: null,
+    planningFolders: [path, '.spool'],
+    isExact: () => false,
+    isTemplate: () => false,
+    documents: () => [{ kind: 'proposal', path, name: path }],
+    files: () => [],
+    sections: () => [],
+    warnings: () => [],
+    planningPaths: () => [path],
+  };
+};
 
 /** A file that cannot be read is reported when a run starts. */
 const textIfPossible = (root: string, path: string): string | null => {

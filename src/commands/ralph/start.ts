@@ -1,5 +1,7 @@
 import { relative } from 'node:path';
+import type { Change } from '../../changes/source.ts';
 import { changeOf } from '../../changes/sources.ts';
+import { withOwnCommands } from '../../config/own-commands.ts';
 import type { Resolved } from '../../config/resolve.ts';
 import { defaultLimits } from '../../config/default-limits.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
@@ -50,13 +52,15 @@ interface RedactedRequest extends StartRequest {
 }
 
 /** Runs the changes on this terminal. Returns the exit code. */
-export const startRuns = async (request: StartRequest): Promise<number> => {
+export const startRuns = async (given: StartRequest): Promise<number> => {
+  const targets = await targetsOf(given);
+  const request = withOwnCommands(given, targets);
   const { invocation, project, config, changes, options, forChange, find } = request;
   const { env, terminal } = invocation;
   const { interactive, json } = forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
   const foreground = connectForeground(env);
-  const specs = await Promise.all((await specsOf(request)).map((spec) => takeOver(spec, env)));
+  const specs = await Promise.all(specsOf(request, targets).map((spec) => takeOver(spec, env)));
   const services = await prepareRuns({
     project,
     config,
@@ -80,15 +84,16 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     : startMany(specs, services, redacting);
 };
 
-const specsOf = (request: StartRequest): Promise<RunSpec[]> => {
-  const { invocation, project, changes, from, prompt, newChange } = request;
-  const { cwd } = invocation;
-  const specOf = async (change: string): Promise<RunSpec> => {
-    const spec = runSpec(request, { project, target: await changeOf(project, change, from), prompt, cwd });
+const targetsOf = ({ project, changes, from }: StartRequest): Promise<Change[]> =>
+  Promise.all(changes.map((change) => changeOf(project, change, from)));
+
+const specsOf = (request: StartRequest, targets: readonly Change[]): RunSpec[] => {
+  const { invocation, project, prompt, newChange } = request;
+  return targets.map((target) => {
+    const spec = runSpec(request, { project, target, prompt, cwd: invocation.cwd });
     // A change of the same name may have existed before.
     return newChange ? { ...spec, newChange, options: { ...spec.options, fresh: true } } : spec;
-  };
-  return Promise.all(changes.map(specOf));
+  });
 };
 
 const startOne = async (

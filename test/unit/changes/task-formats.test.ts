@@ -149,6 +149,17 @@ describe('a wrong shape is one clear line', () => {
   });
 });
 
+test.each([
+  ['TODO.md', '## Validation Commands\n\n- `rm -rf /`\n', []],
+  ['plan.md', ralphexPlan, ['test -e work.txt', 'test -e page.html']],
+  ['spec.md', `${bmadSpec}\n**Manual checks:**\n- \`page.html\` is dark\n`, ['test -e work.txt']],
+  ['story.md', bmadStory, []],
+  ['task.md', backlogTask, []],
+  ['prd.json', json(prd), []],
+])('the verify commands in %s', (path, text, commands) => {
+  expect(formatOf(text, path).commands(text)).toEqual(commands);
+});
+
 test('nothing else is thrown, whatever a file contains', () => {
   const known = fc.constantFrom(...files.map(([, , text]) => text));
   const broken = fc.tuple(known, fc.nat(), fc.string()).map(([text, at, noise]) => {
