@@ -37,7 +37,6 @@ test('all groups allow the same imports, except files that write the work tree',
 /** Files that shorten texts themselves, and why no part of a secret remains of them. */
 const shortening: Readonly<Record<string, string>> = {
   'errors.ts': 'cuts between words',
-  'harness/version.ts': 'keeps more than is shown',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
   'ralph/prompt.ts': 'the records are redacted',
   'run/commit-subject.ts': 'the text is redacted before',

@@ -18,7 +18,7 @@ export const openFences = (lines: readonly string[]): number => {
   for (const [index, fence] of fences.entries()) {
     const top = open.at(-1);
     if (top !== undefined && closes(fence, top)) open.pop();
-    else if (fence.named || (top === undefined && !isRule(fence, fences.slice(index + 1)))) open.push(fence);
+    else if (fence.named || (top === undefined && !isRule(fences, index))) open.push(fence);
   }
   return open.length;
 };
@@ -26,5 +26,9 @@ export const openFences = (lines: readonly string[]): number => {
 const closes = (fence: Fence, opener: Fence): boolean =>
   !fence.named && fence.char === opener.char && fence.length >= opener.length;
 
-const isRule = (fence: Fence, later: readonly Fence[]): boolean =>
-  fence.char === '~' && !later.some((other) => closes(other, fence));
+const isRule = (fences: readonly Fence[], index: number): boolean => {
+  const fence = fences[index]!;
+  if (fence.char !== '~') return false;
+  for (let at = index + 1; at < fences.length; at++) if (closes(fences[at]!, fence)) return false;
+  return true;
+};
