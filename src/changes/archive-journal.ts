@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFolder, entriesOf, removeIfEmpty } from '../files/folders.ts';
 import { readJson } from '../files/read.ts';
-import { checkRealPath } from '../files/real-path.ts';
+import { checkInside } from '../files/inside.ts';
 import { removeSafely, renameSafely, replaceSafely } from '../files/safe.ts';
 import { archiveJournalFile } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
@@ -72,8 +72,8 @@ export const dropJournal = (project: Project): void => {
 export const obstacleTo = ({ root }: Project, { from, to, writes }: ArchiveJournal): string | null => {
   const edited = writes.find(({ path, before, after }) => ![before, after].includes(readSpec(root, path)));
   if (edited !== undefined) return edited.path;
-  checkRealPath(root, from);
-  checkRealPath(root, to);
+  checkInside(root, from);
+  checkInside(root, to);
   return existsSync(join(root, from)) && existsSync(join(root, to)) ? to : null;
 };
 

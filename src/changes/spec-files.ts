@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { entriesOf } from '../files/folders.ts';
-import { checkRealPath } from '../files/real-path.ts';
+import { checkInside } from '../files/inside.ts';
 import { readSafely } from '../files/safe.ts';
 import type { Change, SpecPaths } from './source.ts';
 import { parseDelta } from './specs/delta.ts';
@@ -50,7 +50,7 @@ interface FoundFile {
 
 /** The files below a folder of specs, sorted. Hidden folders are left out. */
 const filesIn = (root: string, folder: string): FoundFile[] => {
-  checkRealPath(root, folder);
+  checkInside(root, folder);
   return entriesOf(join(root, folder))
     .filter(({ name }) => !name.startsWith('.'))
     .flatMap((entry): FoundFile[] => {
@@ -84,7 +84,7 @@ const misplaced = (name: string): string => {
 
 /** Returns null if there is no such file. Throws if it is not UTF-8, or if a link is in the way. */
 export const readSpec = (root: string, file: string): string | null => {
-  checkRealPath(root, file);
+  checkInside(root, file);
   const bytes = readSafely(join(root, file));
   if (bytes === null) return null;
   if (!isUtf8(bytes)) throw userError('bad-encoding', file);
@@ -103,7 +103,7 @@ const longestSettings = 64 * 1024;
 
 /** Only two switches are read, at the top level of a YAML file. */
 const readSettings = (root: string, file: string): SpecSettings => {
-  checkRealPath(root, file);
+  checkInside(root, file);
   const lines = (readSafely(join(root, file), longestSettings)?.toString('utf8') ?? '').split(/\r\n?|\n/);
   const found = lines.flatMap((text, index) => {
     const match = /^(skip_specs|retire_capabilities)[ \t]*:(.*)$/.exec(text);

@@ -53,6 +53,13 @@ export const isFolderInside = (root: string, path: string): boolean => statsInsi
 
 export const isFileInside = (root: string, path: string): boolean => statsInside(root, path)?.isFile() ?? false;
 
+/** Throws if a path, or a folder on the way to it, is a link, or if it has ".." in it: it could lead out of the project. */
+export const checkInside = (root: string, path: string): void => {
+  if (path.split(/[/\\]/).some((name) => name === '' || name === '.' || name === '..'))
+    throw unsafe(path, 'leads elsewhere');
+  statsInside(root, path);
+};
+
 /** Returns null if the path does not exist. Throws if it, or a folder on the way to it, is a link. */
 const statsInside = (root: string, path: string): Stats | null => {
   const names = path.split(/[/\\]/);

@@ -9,8 +9,8 @@ import { queuedBy } from './state.ts';
 
 /*
  * Each change that a batch has yet to start has a lock file that names the process of the batch, so that a killed batch
- * leaves nothing in the queue. Whoever renames the file first decides: the batch starts the change, or another process
- * takes it out of the queue. A file that was deleted means nothing, as an agent may delete the whole state folder.
+ * leaves nothing in the queue. The first process to rename the file wins: the batch starts the change, or another process
+ * removes it from the queue. A file that was deleted means nothing, as an agent may delete the whole state folder.
  */
 
 /** The changes of a batch that have yet to start. */
