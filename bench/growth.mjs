@@ -1,7 +1,7 @@
 // How cost grows with iterations, files, output and changes.
 import { median, timeOf } from './measure.mjs';
 import { makeHistory, makeProject, makeRepository, shareHistory } from './places.mjs';
-import { catLoop, makeOutput, outputLoop, perIteration, resumedIteration, spoolLoop, spoolWork } from './work.mjs';
+import { pipeLoop, makeOutput, outputLoop, perIteration, resumedIteration, spoolLoop, spoolWork } from './work.mjs';
 
 /**
  * @typedef {object} Series
@@ -62,14 +62,14 @@ const ofOutput = (base) => {
   const place = makeProject(base, 'growing-output');
   const both = sizes.map((size) => {
     const output = makeOutput(base, size, 'lines');
-    return [thrice(() => outputLoop(place, output)), thrice(() => catLoop(place, output))];
+    return [thrice(() => outputLoop(place, output)), thrice(() => pipeLoop(place, output))];
   });
   return {
     title: 'What output adds to an iteration',
     across: 'MB of output',
     up: 'ms',
     sizes,
-    lines: against(both, 'cat to a file'),
+    lines: against(both, 'a pipe to a file'),
   };
 };
 

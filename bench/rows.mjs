@@ -5,7 +5,7 @@ import { change, makeHistory, makeProject, makeRepository, root, shareHistory, s
 import {
   bareLoop,
   bareMemoryOf,
-  catLoop,
+  pipeLoop,
   checkpointInShell,
   countsOf,
   makeOutput,
@@ -178,7 +178,7 @@ export const outputRows = ({ base, quick, say }) => {
   const place = makeProject(base, 'output');
   return [lines, oneLine].flatMap((output) => {
     const times = inTurns(rounds, {
-      floor: () => catLoop(place, output),
+      floor: () => pipeLoop(place, output),
       bare: () => bareLoop(place, output),
       spool: () => outputLoop(place, output),
     });
@@ -189,7 +189,7 @@ export const outputRows = ({ base, quick, say }) => {
     return [
       {
         work,
-        floor: 'cat to a file',
+        floor: 'a pipe to a file',
         // Of a small output, most is over before Node has compiled the code for it.
         goal: quick ? 9 : 3,
         ratio: ratioOf(times.spool, times.floor),

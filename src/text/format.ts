@@ -77,7 +77,7 @@ export const widthOf = (text: string): number => (isPlain.test(text) ? text.leng
 export const fitting = (text: string, columns: number): string =>
   widthOf(text) <= columns ? text : text.slice(0, truncatedWidth(text, { limit: columns }).index);
 
-/** True for most texts; the patterns for wide characters are slow to compile. */
-const isPlain = /^[\u0020-\u007e]*$/;
+/** True for most texts, with the marks that Spool prints. The patterns for wide characters are slow to compile. */
+const isPlain = /^[\u0020-\u007e·×’…→↑↓−─█▉▊▋▌▍▎▏■●○✔✘]*$/;
 
 const pad2 = (number: number) => String(number).padStart(2, '0');

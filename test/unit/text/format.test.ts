@@ -1,3 +1,4 @@
+import truncatedWidth from 'fast-string-truncated-width';
 import { expect, test } from 'vitest';
 import { unknownUsage } from '../../../src/ralph/agent-events.ts';
 import { costText } from '../../../src/report/figures.ts';
@@ -78,6 +79,11 @@ test.each([
   ['', 0],
 ])('%j occupies %d columns', (text, width) => {
   expect(widthOf(text)).toBe(width);
+});
+
+test('the marks that Spool prints occupy one column each, and two as emoji', () => {
+  for (const mark of '·×’…→↑↓−─█▉▊▋▌▍▎▏■●○✔✘') expect(truncatedWidth(mark).width, mark).toBe(widthOf(mark));
+  expect(widthOf('✔\ufe0f')).toBe(2);
 });
 
 test.each([
