@@ -22,12 +22,14 @@ const main = async (argv: readonly string[]): Promise<number> => {
 };
 
 const report = async (error: unknown): Promise<number> => {
-  const [{ describeError }, { createRedactor }] = await Promise.all([
+  const [{ describeError }, { createRedactor }, { createTerminal }, { say }] = await Promise.all([
     import('../commands/shared/run-exit-code.ts'),
     import('../secrets/redact.ts'),
+    import('../report/terminal.ts'),
+    import('../report/message.ts'),
   ]);
   const { code, text } = describeError(error);
-  outputs.log(createRedactor(process.env).text(`spool: ${text}\n`));
+  say(createTerminal(process.env, outputs), createRedactor(process.env).text(`spool: ${text}`));
   return code;
 };
 

@@ -2,6 +2,7 @@ import { fstatSync } from 'node:fs';
 import type { Invocation } from '../commands/shared/command.ts';
 import type { Outputs } from '../report/outputs.ts';
 import { parse } from './parse.ts';
+import { say } from '../report/message.ts';
 import { createTerminal } from '../report/terminal.ts';
 import { cleanUpSandboxes } from '../sandbox/clean-up.ts';
 
@@ -24,7 +25,7 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
   }
   const { run } = await parsed.command.load();
   const terminal = createTerminal(env, outputs);
-  for (const line of await cleanUpSandboxes(env)) terminal.log(`${line}\n`);
+  for (const line of await cleanUpSandboxes(env)) say(terminal, line);
   return run({ cwd, env, ...parsed.given, terminal });
 };
 

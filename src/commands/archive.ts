@@ -12,6 +12,7 @@ import { readTasks } from '../changes/task-file.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { finishArchive } from '../changes/finish-archive.ts';
 import { renderIssue } from '../report/issues.ts';
+import { say } from '../report/message.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { safeJson } from '../text/controls.ts';
@@ -22,9 +23,8 @@ import type { Invocation } from './shared/command.ts';
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, terminal } = invocation;
   const project = findProjectHere(cwd);
-  const say = (line: string) => terminal.log(`${line}\n`);
   const finished = await finishArchive(project);
-  if (finished !== null) say(finished);
+  if (finished !== null) say(terminal, finished);
   const id = await resolveChange(project, args[0]!);
   const change = await changeOf(project, id);
   if (rawFlags.dryRun) {
@@ -35,11 +35,15 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
   const lock = lockChange(project, id, { treeFolder: null });
   try {
-    const plan = await whileArchiving(project, say, () => {
-      const planned = planFor(project, change, invocation);
-      applyArchive(project, planned);
-      return planned;
-    });
+    const plan = await whileArchiving(
+      project,
+      (line) => say(terminal, line),
+      () => {
+        const planned = planFor(project, change, invocation);
+        applyArchive(project, planned);
+        return planned;
+      },
+    );
     showResult(plan, invocation);
     return 0;
   } finally {
@@ -51,7 +55,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
 const planFor = (project: Project, change: Change, { rawFlags, terminal }: Invocation): ArchivePlan => {
   const plan = planArchive(project, change, { mergeSpecs: rawFlags.specs !== false });
   const issues = 'errors' in plan ? plan.errors : plan.warnings;
-  for (const issue of issues) terminal.log(`${renderIssue(issue)}\n`);
+  for (const issue of issues) say(terminal, renderIssue(issue));
   if ('errors' in plan) throw userError('bad-specs', change.id, plan.errors.length);
   return plan;
 };

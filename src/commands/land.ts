@@ -53,12 +53,12 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
       onto: (onto as string | undefined) ?? null,
       force: Boolean(force),
       keepBranch: Boolean(keepBranch),
-      say: (line) => redacted.log(`${line}\n`),
+      say: (line) => redacted.say(line),
       confirm: confirmOn(terminal),
     };
     const { passLists } = settings;
     const outcome = await withProcessScope({ env, passLists, ownsProcess: true }, () => land(request));
-    redacted.print(`${outcome}\n`);
+    redacted.answer(outcome);
     return 0;
   } catch (error) {
     const signal = stopSignals.received();

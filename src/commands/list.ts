@@ -3,6 +3,7 @@ import { finishArchive } from '../changes/finish-archive.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';
+import { say } from '../report/message.ts';
 import { colourOf, statusText } from '../report/status.ts';
 import { type Column, renderTable } from '../report/table.ts';
 import { timeAgo } from '../text/format.ts';
@@ -12,9 +13,9 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const list = rawFlags.archived ? archivedOverviews : overviews;
   const project = findProject(cwd);
   const finished = await finishArchive(project);
-  if (finished !== null) terminal.log(`${finished}\n`);
+  if (finished !== null) say(terminal, finished);
   const changes = await list(project, env);
-  for (const { damage } of changes) if (damage !== null) terminal.log(`${damage}\n`);
+  for (const { damage } of changes) if (damage !== null) say(terminal, damage);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) terminal.printResult(`${rawFlags.archived ? noneArchived : noneActive}\n`);
   else

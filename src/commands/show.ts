@@ -5,6 +5,7 @@ import { readText } from '../files/read.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
 import { listModules, moduleFile, moduleIdOf } from '../changes/modules.ts';
+import { say } from '../report/message.ts';
 import { type ChangeOverview, overview } from '../report/overview.ts';
 import { tasksOf } from '../changes/current-tasks.ts';
 import { readTasks } from '../changes/task-file.ts';
@@ -71,7 +72,7 @@ const readChange = async (
   const change = old ?? (await changeOf(project, id));
   const { folder, proposalFile } = change;
   const { source, module, lastRun, damage } = await overview(project, change, { env, isArchived: archived });
-  if (damage !== null) terminal.log(`${damage}\n`);
+  if (damage !== null) say(terminal, damage);
   const tasks = (old ? readTasks(old, project.root) : await tasksOf(project, change)) ?? [];
   const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;
   return { kind: 'change', id, archived, source, module, folder, proposalFile, lastRun, tasks, proposal };

@@ -31,7 +31,7 @@ export const steerRuns = async (
   if (wholeBatch && query !== undefined) throw userError('two-actions', '--all', 'a change');
   if (query === undefined && !wholeBatch) throw userError('run-required', running);
   const others = wholeBatch && asksToStop(command) ? [...queued, ...(await changesWithLeftovers(project))] : [];
-  if (wholeBatch && running.length + others.length === 0) terminal.log('Nothing is running.\n');
+  if (wholeBatch && running.length + others.length === 0) terminal.say('Nothing is running.');
   const changes = wholeBatch ? [...running, ...others] : [await resolveRun(project, query!, [...running, ...queued])];
   const outcomes = await Promise.all(
     changes.map(async (change) => {
@@ -44,8 +44,9 @@ export const steerRuns = async (
     }),
   );
   for (const outcome of outcomes) {
-    if ('error' in outcome) terminal.log(`spool: ${outcome.error.text}\n`);
-    else terminal.print(`${rawFlags.json ? safeJson(outcome.json) : outcome.text}\n`);
+    if ('error' in outcome) terminal.say(`spool: ${outcome.error.text}`);
+    else if (rawFlags.json) terminal.print(`${safeJson(outcome.json)}\n`);
+    else terminal.answer(outcome.text);
   }
   return worst(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 0)));
 };

@@ -3,6 +3,7 @@ import { activeChanges, changeOf, listChanges, mainSpecFolders, resolveChange } 
 import { finishArchive } from '../changes/finish-archive.ts';
 import { type Issue, validateChange, validateMainSpecs } from '../changes/validate.ts';
 import { countIssues, renderIssues } from '../report/issues.ts';
+import { say } from '../report/message.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { safeJson } from '../text/controls.ts';
 import { pluralise } from '../text/format.ts';
@@ -15,7 +16,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, cwd, terminal } = invocation;
   const project = findProject(cwd);
   const finished = await finishArchive(project);
-  if (finished !== null) terminal.log(`${finished}\n`);
+  if (finished !== null) say(terminal, finished);
   const ids = await chosenChanges(project, invocation);
   const changes =
     ids === null ? await activeChanges(project) : await Promise.all(ids.map((id) => changeOf(project, id)));

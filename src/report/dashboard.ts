@@ -11,6 +11,7 @@ import { createFooter } from './footer.ts';
 import { allAllowed } from './introduction.ts';
 import { resultText } from './iteration-lines.ts';
 import { spentOf } from './live-figures.ts';
+import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
 import { colourOf } from './status.ts';
@@ -33,7 +34,7 @@ export interface Dashboard {
   displayOf(change: string): Display;
   /** A change of the queue is not run. */
   skip(change: string): void;
-  log(line: string): void;
+  log(message: string): void;
   dispose(): void;
 }
 
@@ -71,7 +72,7 @@ export const createDashboard = (terminal: Terminal, changes: readonly string[]):
     };
     return renderBoard(state, terminal);
   });
-  const log = (line: string) => footer.log(`${line}\n`);
+  const log = (text: string) => footer.log(`${messageLines(text, terminal).join('\n')}\n`);
   const leave = (change: string) => {
     if (runs.delete(change)) finished++;
   };

@@ -5,10 +5,11 @@ import { atTime, clockTime, duration, secondsTime } from '../text/format.ts';
 import { canvasOf } from './canvas.ts';
 import { type IntroductionOptions, introduce, shownCommand } from './introduction.ts';
 import { mentionLines, resultText, ruleText } from './iteration-lines.ts';
+import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { pausedText, requestText } from './steering.ts';
 import { renderRun } from './status.ts';
-import type { Terminal } from './terminal.ts';
+import type { Style, Terminal } from './terminal.ts';
 import { wrap } from './wrap.ts';
 
 export interface EventLineOptions extends IntroductionOptions {
@@ -45,28 +46,28 @@ export const linesOf = (event: RunEvent, context: EventContext): string[] => [
 
 const ownLines = (event: RunEvent, context: EventContext): string[] => {
   const { view, terminal, options } = context;
-  const { style } = terminal;
+  const message = (text: string, style: Style) => styledMessage(text, style, terminal);
   switch (event.type) {
     case 'run-started':
       return introduce(event, options, terminal);
     case 'iteration-started':
       return startLines(event, context);
     case 'notice':
-      return [style('yellow', event.text)];
+      return message(event.text, 'yellow');
     case 'iteration-finished':
       return resultLines(event, context);
     case 'waiting':
       return waitLines(event, context);
     case 'requested': {
       const text = requestText(event.command, view);
-      return text === null ? [] : [style('yellow', text)];
+      return text === null ? [] : message(text, 'yellow');
     }
     case 'paused':
-      return [style('yellow', pausedText(view))];
+      return message(pausedText(view), 'yellow');
     case 'resumed':
-      return [style('yellow', 'Resumed.')];
+      return message('Resumed.', 'yellow');
     case 'gate-started':
-      return [style('dim', `Verifying: ${event.commands.map((command) => shownCommand(command)).join('; ')}`)];
+      return message(`Verifying: ${event.commands.map((command) => shownCommand(command)).join('; ')}`, 'dim');
     case 'run-ended':
       return endLines(event, context);
     case 'agent':
@@ -77,6 +78,10 @@ const ownLines = (event: RunEvent, context: EventContext): string[] => {
       return event satisfies never;
   }
 };
+
+/** Each row is styled by itself: a style must not reach into the next line. */
+const styledMessage = (text: string, style: Style, terminal: Terminal): string[] =>
+  messageLines(text, terminal).map((row) => terminal.style(style, row));
 
 /** In a log, lines that are hours apart carry the time. */
 const stamp = (at: string, { isInteractive }: Terminal): string =>
@@ -100,8 +105,9 @@ const resultLines = ({ record, at }: Of<'iteration-finished'>, context: EventCon
   const rows = isInteractive ? wrap(text, terminal.columns, '  ') : [text];
   return [
     ...rows.map((row) => (style === null ? row : terminal.style(style, row))),
-    ...tamperingAdvice(record, view),
-    ...(options.verbose ? mentionLines(record) : []),
+    ...[...tamperingAdvice(record, view), ...(options.verbose ? mentionLines(record) : [])].flatMap((line) =>
+      messageLines(line, terminal),
+    ),
   ];
 };
 
@@ -120,7 +126,7 @@ const deferredLines = (event: RunEvent, { deferred, view, terminal, options }: E
   if (deferred === null || event.type === 'iteration-finished') return [];
   const { title } = options.harness(deferred.attempt.harness);
   const problem = problemText(deferred, view.agents.length > 1 ? title : null);
-  return [terminal.style('yellow', `${problem}${continuation(event, deferred, options)}`)];
+  return styledMessage(`${problem}${continuation(event, deferred, options)}`, 'yellow', terminal);
 };
 
 const continuation = (event: RunEvent, { attempt }: Deferred, { harness }: EventLineOptions): string => {
@@ -148,7 +154,7 @@ const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${t
 
 const waitLines = (event: Of<'waiting'>, { deferred, terminal }: EventContext): string[] => {
   if (deferred !== null) return [];
-  return [terminal.style('dim', `Resuming ${whenText(event)}: ${oneLine(event.why)}.`)];
+  return styledMessage(`Resuming ${whenText(event)}: ${oneLine(event.why)}.`, 'dim', terminal);
 };
 
 const oneMinute = 60_000;
@@ -166,6 +172,6 @@ const endLines = ({ notes = [] }: Of<'run-ended'>, { view, terminal, options, re
     '',
     ...renderRun(view, { records: known, alive: false, table: true, now: new Date() }, canvasOf(terminal)),
     terminal.style('dim', `  Prompts and logs: ${options.folderOf(view)}`),
-    ...notes.map((note) => terminal.style('yellow', note)),
+    ...notes.flatMap((note) => styledMessage(note, 'yellow', terminal)),
   ];
 };

@@ -6,6 +6,7 @@ import { createAgentLines } from './agent-lines.ts';
 import type { Display } from './display.ts';
 import { type Deferred, type EventLineOptions, linesOf } from './event-lines.ts';
 import { createLiveFigures } from './live-figures.ts';
+import { messageLines } from './message.ts';
 import { shownIterations } from './shown-iterations.ts';
 import { type Clock, createStatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
@@ -53,7 +54,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
 
   return {
     onEvent: limitsOnce(onEvent),
-    warn: log,
+    warn: (text) => messageLines(text, terminal).forEach(log),
     dispose: () => {
       agent.endLine();
       statusLine.stop();

@@ -1,7 +1,13 @@
 import { createRedactor } from '../secrets/redact.ts';
+import { answer, say } from './message.ts';
 import type { Terminal } from './terminal.ts';
 
-export type RedactedTerminal = Pick<Terminal, 'print' | 'log'>;
+export interface RedactedTerminal extends Pick<Terminal, 'print' | 'log'> {
+  /** Writes a message to stderr, wrapped at its words. */
+  say(text: string): void;
+  /** The same to stdout. */
+  answer(text: string): void;
+}
 
 /**
  * A terminal for names of files, output of git and words of an agent, which may hold a secret. Not for what the user is
@@ -12,5 +18,7 @@ export const redactedTerminal = (terminal: Terminal, env: NodeJS.ProcessEnv): Re
   return {
     print: (text) => terminal.print(redacted(text)),
     log: (text) => terminal.log(redacted(text)),
+    say: (text) => say(terminal, redacted(text)),
+    answer: (text) => answer(terminal, redacted(text)),
   };
 };

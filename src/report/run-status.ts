@@ -7,6 +7,7 @@ import type { LockOwner } from '../store/lock-owner.ts';
 import { loopOwner, queuedBy, readRun } from '../store/state.ts';
 import { canvasOf } from './canvas.ts';
 import type { Canvas } from './canvas.ts';
+import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { shownIterations } from './shown-iterations.ts';
 import { type RunFacts, renderRun } from './status.ts';
@@ -25,11 +26,11 @@ export interface StatusRequest {
 export const printStatus = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
   const { view: saved, damage } = await readRun(project, change);
-  if (damage !== null) terminal.log(`${damage}\n`);
+  if (damage !== null) say(terminal, damage);
   const alive = loopOwner(project, change) !== null;
   const view = saved && !isOpen(saved) ? await confirmed(change, saved, request) : saved;
   const history = view && lastRecords(project, change, all ? Infinity : shownIterations);
-  if (history?.isCut && damage === null) terminal.log(`${cutHistory(project, change)}\n`);
+  if (history?.isCut && damage === null) say(terminal, cutHistory(project, change));
   const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
   const queue = alive ? null : queuedBy(project, change);
   if (json) {
@@ -78,12 +79,10 @@ const confirmed = async (
   ]);
   const folder = userRecordFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
-    terminal.log(`The last run of ${change} was not started here. Only its state.json says that it is complete.\n`);
+    say(terminal, `The last run of ${change} was not started here. Only its state.json says that it is complete.`);
   const view = asRecorded(folder, saved);
   if (view !== saved)
-    terminal.log(
-      `state.json says that ${change} is ${saved.status}, but Spool has no record of that and ignores it.\n`,
-    );
+    say(terminal, `state.json says that ${change} is ${saved.status}, but Spool has no record of that and ignores it.`);
   return view;
 };
 

@@ -36,7 +36,7 @@ const agent = [
     spends,
     'echo stray >&2',
     waits('go'),
-    `echo work > work.txt; ${ticks}`,
+    `echo work > work.txt; ${ticks}; echo more > .spool/.state/ralph/${change}/context.txt`,
   ].join('\n'),
   `${ticks}\n${text('Done.\n\n<promise>COMPLETE</promise>')}\n${spends}`,
 ];
@@ -80,6 +80,12 @@ test.each([
     ])
       expect(joined).toContain(fact);
     expect(all).toContainEqual(expect.stringMatching(/^── Iteration 1\/50 ─+ \d\d:\d\d ──$/));
+
+    // Messages are wrapped at their words, and a command can be copied.
+    expect(joined).toContain('context.txt was edited. The prompt still uses the text from --add-context. To use the');
+    expect(all).toContainEqual(expect.stringMatching(new RegExp(`(^  |: )spool accept ${change}$`)));
+    const isWhole = /^ {2}(?:Prompts and logs:|Review) /;
+    expect(terminal.lines().filter((each) => each.rows > 1 && !isWhole.test(each.text))).toEqual([]);
 
     // The agent's words, wrapped, and its tools.
     expect(all.join(' ')).toContain(
@@ -223,4 +229,15 @@ test('--verbose shows all settings, and --allow-all without a sandbox is a warni
   const short = await project.spool(...run, '--fresh', '--no-commit', '--max-cost', '5', '--idle-timeout', '5m');
   expect(short.stderr).toContain('  Stops    after 50 iterations · at $5 · at most 5m idle\n');
   expect(short.stderr).toContain('  Commits  nothing (--no-commit)\n');
+});
+
+test.each([
+  [50, /^spool: No change "nothing" in [^\n]*\n {2}/],
+  [200, /^spool: No change "nothing" in [^\n]*$/],
+])('an error is wrapped at the words at %d columns', async (columns, wrapped) => {
+  const terminal = openTerminal(createProject({}), ['status', 'nothing'], { columns });
+  expect(await terminal.exitCode).toBe(2);
+  const lines = terminal.lines().filter(({ text }) => text.trim() !== '');
+  expect(lines.map(({ text }) => text.trimEnd()).join('\n')).toMatch(wrapped);
+  expect(lines.every(({ rows }) => rows === 1)).toBe(true);
 });

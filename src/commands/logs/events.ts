@@ -1,4 +1,5 @@
 import { userError } from '../../errors.ts';
+import { say } from '../../report/message.ts';
 import { replay } from '../../report/replay.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { displayRecorded, renderGone } from '../recorded-display.ts';
@@ -34,7 +35,7 @@ export const showEvents = async (files: LogFiles, options: EventOptions): Promis
   if (closed.aborted) return 0;
   const stopped = signals.received();
   if (stopped !== null) {
-    if (follow && view?.status === 'running') terminal.log(`Stopped following ${change}. ${stillRunning(change)}\n`);
+    if (follow && view?.status === 'running') say(terminal, `Stopped following ${change}. ${stillRunning(change)}`);
     return endCode(null, stopped);
   }
   if (!wasShown && !(follow && view !== null))

@@ -15,6 +15,7 @@ import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { Invocation } from '../shared/command.ts';
 import { confirmOn } from '../shared/consent.ts';
+import { messageLines } from '../../report/message.ts';
 import { detachedVariable, type FromBackground, type ToBackground } from './detach-messages.ts';
 
 export interface DetachRequest {
@@ -159,7 +160,7 @@ const reportFailure = ({ invocation: { terminal } }: DetachRequest, { log, said,
   const printed = readSafely(log)?.toString('utf8') ?? '';
   removeSafely(log);
   const others = printed.split('\n').filter((line) => !said.has(line));
-  terminal.log(others.join('\n'));
+  terminal.log(others.flatMap((line) => messageLines(line, terminal)).join('\n'));
   if (typeof end === 'number') return end;
   throw userError('background-killed', end);
 };

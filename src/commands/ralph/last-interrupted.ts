@@ -1,6 +1,7 @@
 import { lastSaved } from '../../changes/current-tasks.ts';
 import { userError } from '../../errors.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
+import { say } from '../../report/message.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Project } from '../../store/project.ts';
 import { loopOwner } from '../../store/state.ts';
@@ -30,7 +31,7 @@ export const lastInterrupted = async (
       'spool ralph <change> (with --resume to use the settings of its last run)',
     );
   const also = others.length === 0 ? '' : ` Also interrupted: ${someOf(others.map(({ change }) => change))}.`;
-  terminal.log(`Resuming ${last.change}, interrupted ${timeAgo(last.updatedAt, new Date())}.${also}\n`);
+  say(terminal, `Resuming ${last.change}, interrupted ${timeAgo(last.updatedAt, new Date())}.${also}`);
   return last.change;
 };
 

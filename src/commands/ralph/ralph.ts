@@ -6,6 +6,7 @@ import type { Harness } from '../../harness/harness.ts';
 import { finishArchive } from '../../changes/finish-archive.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
+import { answer, say } from '../../report/message.ts';
 import { printStatus } from '../../report/run-status.ts';
 import type { Invocation } from '../shared/command.ts';
 import { readArguments, readPrompt } from './arguments.ts';
@@ -17,7 +18,7 @@ export const run = async (call: Invocation): Promise<number> => {
   const found = findProjectIfAny(call.cwd);
   const existing = found && ownerOf(found);
   const finished = existing && (await finishArchive(existing));
-  if (finished) call.terminal.log(`${finished}\n`);
+  if (finished) say(call.terminal, finished);
   const { change, prompt: typed } = await readArguments(call, existing);
   const project = existing ?? (await newProject(call, change === null && isText(typed)));
   const resolved = await resolveOptions({ flagValues, env: call.env, project });
@@ -53,14 +54,15 @@ export const run = async (call: Invocation): Promise<number> => {
     case 'addContext': {
       const { addToContext } = await import('../shared/context.ts');
       for (const change of changes)
-        call.terminal.print(
-          `Added to the context of ${change}. ${await addToContext({ project, change, env: call.env }, options.addContext!)}\n`,
+        answer(
+          call.terminal,
+          `Added to the context of ${change}. ${await addToContext({ project, change, env: call.env }, options.addContext!)}`,
         );
       return 0;
     }
     case 'clearContext': {
       const { emptyContext } = await import('../shared/context.ts');
-      for (const change of changes) call.terminal.print(`${await emptyContext({ project, change, env: call.env })}\n`);
+      for (const change of changes) answer(call.terminal, await emptyContext({ project, change, env: call.env }));
       return 0;
     }
     case 'run': {

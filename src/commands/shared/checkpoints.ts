@@ -1,6 +1,7 @@
 import { resolveAnyChange, resolveChange } from '../../changes/sources.ts';
 import { findCheckpoints, type RunCheckpoints } from '../../run/saved-checkpoints.ts';
 import { findProject } from '../../store/project.ts';
+import { say } from '../../report/message.ts';
 import type { Invocation } from './command.ts';
 
 /** The checkpoints of the run given by --run, or of the last run of the change. `archived`: it need not be active. */
@@ -14,6 +15,6 @@ export const checkpointsFor = async (
     change: await (archived ? resolveAnyChange : resolveChange)(project, args[0]!),
     wanted: rawFlags.run as string | undefined,
     env,
-    say: (line) => terminal.log(`${line}\n`),
+    say: (line) => say(terminal, line),
   });
 };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { editorOf, openEditor } from '../../process/editor.ts';
 import type { Project } from '../../store/project.ts';
+import { say } from '../../report/message.ts';
 import type { Invocation } from './command.ts';
 
 type EditRequest = Pick<Invocation, 'cwd' | 'env' | 'terminal'>;
@@ -8,7 +9,7 @@ type EditRequest = Pick<Invocation, 'cwd' | 'env' | 'terminal'>;
 /** Opens a file of a project in the editor of the user. Says why if it cannot. `file` is relative to the project. */
 export const editFile = async (request: EditRequest, project: Project, file: string): Promise<void> => {
   const problem = await edit(request, join(project.root, file));
-  if (problem !== null) request.terminal.log(`No editor for ${file}: ${problem}.\n`);
+  if (problem !== null) say(request.terminal, `No editor for ${file}: ${problem}.`);
 };
 
 /** Returns why the file could not be edited, or null. */
