@@ -112,6 +112,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
       return event.event.type === 'usage' ? { ...view, currentUsage: addUsage(view.currentUsage, event.event) } : view;
     case 'notice':
     case 'gate-started':
+    case 'tasks-changed':
       return view;
   }
 };

@@ -43,6 +43,8 @@ interface Progress {
   readonly iteration: number;
   readonly maxIterations: number | null;
   readonly tasks: TaskCount | null;
+  /** Before the iteration. */
+  readonly tasksAtStart: TaskCount | null;
   readonly usage: Usage | null;
   /** When the iteration started, in ticks of the monotonic clock. */
   readonly since: number;
@@ -114,6 +116,7 @@ const idle: Progress = {
   iteration: 0,
   maxIterations: null,
   tasks: null,
+  tasksAtStart: null,
   usage: null,
   since: performance.now(),
   activity: 'starting',
@@ -128,6 +131,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
         maxIterations: view.maxIterations,
         iteration: view.iteration,
         tasks: event.tasks ?? null,
+        tasksAtStart: event.tasks ?? null,
         since: performance.now(),
       };
     case 'iteration-started':
@@ -139,8 +143,12 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
     }
     case 'gate-started':
       return { activity: `verifying: ${oneLine(event.commands.join('; '))}` };
-    case 'iteration-finished':
-      return { tasks: event.record.tasks, usage: spentOf(view), activity: 'finishing the iteration' };
+    case 'tasks-changed':
+      return { tasks: event.tasks };
+    case 'iteration-finished': {
+      const { tasks } = event.record;
+      return { tasks, tasksAtStart: tasks, usage: spentOf(view), activity: 'finishing the iteration' };
+    }
     case 'waiting':
       return { waitsUntilMs: event.untilMs, activity: oneLine(event.why) };
     case 'paused':
@@ -202,13 +210,14 @@ const stepsOf = (
       return event.plan.allowAll ? [allAllowed(event.plan)] : [];
     case 'iteration-finished': {
       const { separator } = terminal.symbols;
-      const { verdict, facts } = resultText(event.record, before.tasks, terminal.symbols);
+      const { verdict, facts } = resultText(event.record, before.tasksAtStart, terminal.symbols);
       return [`iteration ${event.record.iteration}: ${verdict === '' ? '' : `${verdict}${separator}`}${facts}`];
     }
     case 'run-ended':
       return [`${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`, ...(event.notes ?? [])];
     case 'iteration-started':
     case 'agent':
+    case 'tasks-changed':
     case 'attempt-deferred':
     case 'waiting':
     case 'iteration-pending':

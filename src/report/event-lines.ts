@@ -26,7 +26,7 @@ export interface EventContext {
   readonly view: RunView;
   readonly terminal: Terminal;
   readonly options: EventLineOptions;
-  /** Before the event. */
+  /** Before the iteration. */
   readonly tasks: TaskCount | null;
   /** The latest ones that were shown. */
   readonly records: readonly IterationRecord[];
@@ -71,6 +71,7 @@ const ownLines = (event: RunEvent, context: EventContext): string[] => {
     case 'run-ended':
       return endLines(event, context);
     case 'agent':
+    case 'tasks-changed':
     case 'attempt-deferred':
     case 'iteration-pending':
       return [];

@@ -17,13 +17,15 @@ export const createLiveFigures = ({
   readonly showsTool: boolean;
 }) => {
   let tasks: TaskCount | null = null;
+  let tasksAtStart: TaskCount | null = null;
   let usage: Usage | null = null;
   /** Those of the current iteration. */
   let toolCalls = 0;
   let lastTool = '';
 
   return {
-    tasks: (): TaskCount | null => tasks,
+    /** Those before the iteration. */
+    tasksAtStart: (): TaskCount | null => tasksAtStart,
     /** The most important first, as the last ones are left out on a narrow terminal. */
     texts: (): string[] => [
       toolCalls === 0 ? '' : pluralise(toolCalls, 'tool'),
@@ -33,8 +35,9 @@ export const createLiveFigures = ({
       shortTokens(usage),
     ],
     count(event: RunEvent, view: RunView): void {
-      if (event.type === 'run-started') tasks = event.tasks ?? null;
-      if (event.type === 'iteration-finished') tasks = event.record.tasks ?? tasks;
+      if (event.type === 'run-started') tasks = tasksAtStart = event.tasks ?? null;
+      if (event.type === 'tasks-changed') tasks = event.tasks;
+      if (event.type === 'iteration-finished') tasks = tasksAtStart = event.record.tasks ?? tasks;
       if (event.type === 'iteration-started') [toolCalls, lastTool, usage] = [0, '', spentOf(view)];
       if (event.type !== 'agent') return;
       if (event.event.type === 'usage') usage = spentOf(view);

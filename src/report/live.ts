@@ -40,7 +40,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
       figures.count(event, view);
       return options.stream ? agent.show(event.event) : undefined;
     }
-    const lines = linesOf(event, { view, terminal, options, tasks: figures.tasks(), records, deferred });
+    const lines = linesOf(event, { view, terminal, options, tasks: figures.tasksAtStart(), records, deferred });
     deferred = event.type === 'attempt-deferred' ? event : null;
     if (event.type === 'iteration-finished') records = [...records, event.record].slice(-shownIterations);
     figures.count(event, view);

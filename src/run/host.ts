@@ -14,6 +14,7 @@ import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createWorkTracker } from './track-work.ts';
+import { watchTasks } from './watch-tasks.ts';
 import { releaseWorkspace } from './workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
 import { maxTimerMs } from '../process/timers.ts';
@@ -23,6 +24,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWorkTracker(context);
   const gate = createGate(context);
   const prompt = createPrompt(context);
+  const runAgent = runHarness(context);
   const tasks = () => currentTasks(context);
   let tasksBefore: readonly Task[] = [];
   const { control } = context;
@@ -57,7 +59,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       return prompt(...turn);
     },
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
-    runAgent: runHarness(context),
+    runAgent: async (turn, see) => {
+      const stopWatching = watchTasks(context, countTasks(tasksBefore));
+      return runAgent(turn, see).finally(stopWatching);
+    },
     trackWork: work.track,
     uncommitted: work.uncommitted,
     changed: work.changed,

@@ -155,6 +155,7 @@ export const runEvent: Shape<RunEvent> = named(
       at: required(isoTime),
     }),
     agent: object<Fields<RunEvent, 'agent'>>({ event: required(agentEvent) }),
+    'tasks-changed': object<Fields<RunEvent, 'tasks-changed'>>({ tasks: required(tasks), at: required(isoTime) }),
     notice: object<Fields<RunEvent, 'notice'>>({ text: required(text) }),
     'iteration-finished': object<Fields<RunEvent, 'iteration-finished'>>({
       record: required(parseRecord),

@@ -47,6 +47,7 @@ export const eventMeanings: Readonly<Record<RunEvent['type'], string>> = {
   'run-started': 'A run starts or is resumed',
   'iteration-started': 'An agent is started',
   agent: 'The agent says or does something',
+  'tasks-changed': 'Tasks were ticked, added or removed while the agent works',
   notice: 'A message of Spool',
   'iteration-finished': 'An iteration is recorded',
   'attempt-deferred': 'An agent is not available; the attempt does not count as an iteration',

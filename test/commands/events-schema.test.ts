@@ -89,9 +89,13 @@ test('every line of real runs and of their journals fits the published schema, a
     const { stdout } = await project.spool(...run, ...flags);
     seen.push(...checkRun(project, stdout));
   }
-  const steered = createProject({ agent: [waitsFor('continue'), promise] });
+  const tasks = `.spool/changes/${change}/tasks.md`;
+  const steered = createProject({
+    files: { [tasks]: '- [ ] 1. One\n- [ ] 2. Two\n' },
+    agent: [`sed -i 's/\\[ \\] 1/[x] 1/' ${tasks}; ${waitsFor('continue')}`, promise],
+  });
   const loop = steered.start(run);
-  await loop.printed('waiting for continue');
+  await loop.printed('"type":"tasks-changed","tasks":{"done":1,"total":2}');
   await steered.spool('pause', change);
   steered.write('continue', '');
   await loop.printed('"type":"paused"');

@@ -36,7 +36,9 @@ const agent = [
     spends,
     'echo stray >&2',
     waits('go'),
-    `echo work > work.txt; ${ticks}; echo more > .spool/.state/ralph/${change}/context.txt`,
+    `echo work > work.txt; ${ticks}`,
+    waits('end'),
+    `echo more > .spool/.state/ralph/${change}/context.txt`,
   ].join('\n'),
   `${ticks}\n${text('Done.\n\n<promise>COMPLETE</promise>')}\n${spends}`,
 ];
@@ -65,6 +67,8 @@ test.each([
     expect(lines().filter((each) => status.test(each))).toHaveLength(1);
     expect(terminal.lines().every(({ rows }) => rows === 1)).toBe(true);
     project.write('../home/go', '');
+    await eventually(() => lines().some((each) => status.test(each) && each.includes('1/2 tasks')), 'a done task');
+    project.write('../home/end', '');
     expect(await terminal.exitCode).toBe(0);
 
     const all = lines();
@@ -191,7 +195,7 @@ test.each([
 
 test('output that is not UTF-8 gets ASCII, and FORCE_COLOR colours a log', async () => {
   const project = createProject({ files, agent });
-  project.write('../home/go', '');
+  for (const file of ['go', 'end']) project.write(`../home/${file}`, '');
   const plain = await project.start(run, { env: { LANG: 'C' } }).result;
   expect(plain.stdout).toContain('  edit src/変更.ts\n  > grep TODO\n');
   expect(plain.stderr).toMatch(
@@ -211,7 +215,7 @@ test('without the stream, the status line says what the agent does', async () =>
     () => terminal.lines().some((each) => / OpenCode is working… .* · <\$0\.01 · → read missing\.txt/.test(each.text)),
     'the last tool',
   );
-  project.write('../home/go', '');
+  for (const file of ['go', 'end']) project.write(`../home/${file}`, '');
   expect(await terminal.exitCode).toBe(0);
   expect(terminal.screen()).not.toContain('mkdir');
 });
