@@ -84,7 +84,7 @@ const table = {
   },
   'all-running': {
     exit: 2,
-    text: (ids: readonly string[]) => `All active changes are running already: ${some(ids)}.`,
+    text: (ids: readonly string[]) => `All active changes are running or queued already: ${some(ids)}.`,
   },
   'prompt-required': { exit: 2, text: () => '--new needs a prompt: spool ralph --new "…"' },
   'id-taken': {

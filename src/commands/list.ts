@@ -34,11 +34,16 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
   { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`) },
   {
     title: 'last run',
-    value: ({ lastRun }) => (lastRun === null ? 'never' : statusText(lastRun)),
-    style: ({ lastRun }) => colourOf(lastRun?.status),
+    value: ({ lastRun, queued }) => (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
+    style: ({ lastRun, queued }) => (queued ? null : colourOf(lastRun?.status)),
   },
-  { title: '#', numeric: true, value: ({ lastRun }) => String(lastRun?.iteration ?? '-'), drop: 2 },
-  { title: 'ended', value: ({ lastRun }) => endText(lastRun, now), drop: 1 },
+  {
+    title: '#',
+    numeric: true,
+    value: ({ lastRun, queued }) => String((queued ? null : lastRun?.iteration) ?? '-'),
+    drop: 2,
+  },
+  { title: 'ended', value: ({ lastRun, queued }) => (queued ? '-' : endText(lastRun, now)), drop: 1 },
 ];
 
 const sourceColumn: Column<ChangeOverview> = { title: 'source', value: ({ source }) => source, drop: 4 };

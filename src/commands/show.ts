@@ -54,7 +54,7 @@ const findArchived = async (project: Project, query: string, near: string | null
 };
 
 /** What is shown of a change. */
-interface ChangePage extends Pick<ChangeOverview, 'id' | 'source' | 'module' | 'lastRun'> {
+interface ChangePage extends Pick<ChangeOverview, 'id' | 'source' | 'module' | 'lastRun' | 'queued'> {
   readonly kind: 'change';
   readonly archived: boolean;
   readonly folder: string;
@@ -71,14 +71,15 @@ const readChange = async (
   const old = archived ? await archivedChange(project, id) : null;
   const change = old ?? (await changeOf(project, id));
   const { folder, proposalFile } = change;
-  const { source, module, lastRun, damage } = await overview(project, change, { env, isArchived: archived });
+  const { source, module, lastRun, queued, damage } = await overview(project, change, { env, isArchived: archived });
   if (damage !== null) say(terminal, damage);
   const tasks = (old ? readTasks(old, project.root) : await tasksOf(project, change)) ?? [];
   const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;
-  return { kind: 'change', id, archived, source, module, folder, proposalFile, lastRun, tasks, proposal };
+  return { kind: 'change', id, archived, source, module, folder, proposalFile, lastRun, queued, tasks, proposal };
 };
 
-const changeLines = ({ id, archived, source, module, folder, proposalFile, lastRun, tasks, proposal }: ChangePage) => {
+const changeLines = (page: ChangePage) => {
+  const { id, archived, source, module, folder, proposalFile, lastRun, queued, tasks, proposal } = page;
   const { done, total } = countTasks(tasks);
   const isFile = folder === proposalFile;
   return [
@@ -86,7 +87,7 @@ const changeLines = ({ id, archived, source, module, folder, proposalFile, lastR
     ...(source === 'spool' || isFile ? [] : [`Source    ${source}`]),
     ...(module === null && source !== 'spool' ? [] : [`Module    ${module ?? 'none'}`]),
     `${isFile ? 'File  ' : 'Folder'}    ${folder}`,
-    `Last run  ${describeLastRun(lastRun)}`,
+    `Last run  ${describeLastRun(lastRun)}${queued ? `; queued by PID ${queued.pid}` : ''}`,
     `Tasks     ${done} of ${total} done`,
     ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}${task.optional ? ' (optional)' : ''}`),
     '',

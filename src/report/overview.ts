@@ -11,7 +11,7 @@ import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/modules.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
-import { loopOwner } from '../store/state.ts';
+import { loopOwner, queuedBy } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
 
@@ -33,6 +33,8 @@ export interface ChangeOverview {
     /** Whether the run's branch has landed on its base; null if there is no branch, or no commit on it. */
     readonly landed: boolean | null;
   } | null;
+  /** The process of the batch that has yet to start it. */
+  readonly queued: { readonly pid: number; readonly host: string; readonly since: string } | null;
   /** A line about a damaged state.json; null if it is intact. */
   readonly damage: string | null;
 }
@@ -65,8 +67,14 @@ export const overview = async (
       saved === null
         ? unreadable
         : saved.view && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved.view))),
+    queued: isArchived ? null : queueOf(project, id),
     damage: saved?.damage ?? null,
   };
+};
+
+const queueOf = (project: Project, id: string): ChangeOverview['queued'] => {
+  const owner = loopOwner(project, id) === null ? queuedBy(project, id) : null;
+  return owner && { pid: owner.pid, host: owner.host, since: owner.since };
 };
 
 /** A task file that is broken now is reported when a run starts. */

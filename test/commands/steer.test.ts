@@ -402,6 +402,7 @@ describe('a batch', () => {
     const rows = (await project.spool('status')).stdout.split('\n');
     expect(rows[1]).toMatch(new RegExp(`^running +002-0[12]`));
     expect(rows[3]).toMatch(new RegExp(`^queued +${third} .*in the queue of PID ${loop.pid}, since \\d\\d:\\d\\d$`));
+    expect((await project.spool('list')).stdout).toMatch(new RegExp(`^${third} .* queued +- +-$`, 'm'));
     const listed = JSON.parse((await project.spool('status', '--json')).stdout) as object[];
     expect(listed[2]).toMatchObject({ change: third, status: 'queued', run: null, iteration: 0, endedAt: null });
     expect((await project.spool('status', third)).stdout).toMatch(

@@ -41,7 +41,8 @@ export const pick = async (
   return chosen.includes(newRow) ? { kind: 'new', module: null } : { kind: 'changes', ids: chosen };
 };
 
-const isRunning = ({ lastRun }: ChangeOverview): boolean => lastRun?.status === 'running';
+/** It runs, or a batch is about to start it. */
+const isRunning = ({ lastRun, queued }: ChangeOverview): boolean => lastRun?.status === 'running' || queued !== null;
 
 interface RowOptions {
   readonly width: number;
@@ -74,7 +75,8 @@ const padded = (text: string, width: number): string => text + ' '.repeat(Math.m
 
 const tasksText = ({ tasks }: ChangeOverview): string => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`);
 
-const lastRunText = ({ lastRun }: ChangeOverview, now: Date): string => {
+const lastRunText = ({ lastRun, queued }: ChangeOverview, now: Date): string => {
+  if (queued) return 'queued';
   if (lastRun === null) return 'not run yet';
   const { status, startedAt, endedAt } = lastRun;
   if (startedAt === null) return status;
