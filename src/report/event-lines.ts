@@ -10,7 +10,6 @@ import { oneLine } from './shorten.ts';
 import { pausedText, requestText } from './steering.ts';
 import { renderRun } from './status.ts';
 import type { Style, Terminal } from './terminal.ts';
-import { wrap } from './wrap.ts';
 
 export interface EventLineOptions extends IntroductionOptions {
   /** Also show the mentions of the promise that were ignored, and all settings of the run. */
@@ -103,9 +102,8 @@ const resultLines = ({ record, at }: Of<'iteration-finished'>, context: EventCon
   const { style, verdict, facts } = resultText(record, tasks, symbols);
   const start = isInteractive ? `${symbols.result} ` : `${stamp(at, terminal)}Iteration ${record.iteration}: `;
   const text = `${start}${verdict === '' ? '' : `${verdict}${symbols.separator}`}${facts}`;
-  const rows = isInteractive ? wrap(text, terminal.columns, '  ') : [text];
   return [
-    ...rows.map((row) => (style === null ? row : terminal.style(style, row))),
+    ...(style === null ? messageLines(text, terminal) : styledMessage(text, style, terminal)),
     ...[...tamperingAdvice(record, view), ...(options.verbose ? mentionLines(record) : [])].flatMap((line) =>
       messageLines(line, terminal),
     ),
@@ -172,7 +170,7 @@ const endLines = ({ notes = [] }: Of<'run-ended'>, { view, terminal, options, re
   return [
     '',
     ...renderRun(view, { records: known, alive: false, table: true, now: new Date() }, canvasOf(terminal)),
-    terminal.style('dim', `  Prompts and logs: ${options.folderOf(view)}`),
+    ...styledMessage(`  Prompts and logs: ${options.folderOf(view)}`, 'dim', terminal),
     ...notes.flatMap((note) => styledMessage(note, 'yellow', terminal)),
   ];
 };

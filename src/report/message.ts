@@ -22,10 +22,10 @@ export const answer = (terminal: Wide & Pick<Terminal, 'print'>, text: string): 
 
 const wrapped = (line: string, columns: number): string[] => {
   const indent = /^ */.exec(line)![0];
-  const joined = line.replaceAll(commands, (command) => command.replaceAll(' ', noBreak));
+  const joined = line.replaceAll(unbroken, (part) => part.replaceAll(' ', noBreak));
   return wrap(joined, columns, `${indent}  `).map((row) => row.replaceAll(noBreak, ' '));
 };
 
-/** A command after a colon at the end of a line, or in quotes. */
-const commands = /(?<=: )(?:spool|git) .*$|"(?:spool|git) [^"]*"/g;
+/** A command after a colon at the end of a line, or in quotes, and `2 files +9 -1`. */
+const unbroken = /(?<=: )(?:spool|git) .*$|"(?:spool|git) [^"]*"|\b\d+ files? \+\d+ -\d+/g;
 const noBreak = '\u00a0';

@@ -1,6 +1,6 @@
 import { addUsage } from '../ralph/usage.ts';
 import type { Usage } from '../ralph/agent-events.ts';
-import { pluralise } from '../text/format.ts';
+import { pluralise, widthOf } from '../text/format.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
 import { renderRows, type RunRow } from './run-rows.ts';
@@ -53,14 +53,21 @@ const around = (rows: readonly RunRow[], selected: string | null, count: number)
   return rows.slice(first, first + count);
 };
 
-/** What the keys do, as much of it as fits. */
+/** What the keys do, in short if that does not fit. */
 export const keyHelp = (columns: number): string =>
-  columns < 60
-    ? '↑↓ Enter open · s stop · p/r · c context · q quit'
-    : '↑↓ Enter open · s stop · S stop now · p pause · r resume · c context · q quit';
+  fitting(
+    columns,
+    '↑↓ Enter open · s stop · S stop now · p pause · r resume · c context · q quit',
+    '↑↓ Enter open · s stop · p/r · c context · q quit',
+  );
 
 /** The same while a run is opened. */
 export const openKeyHelp = (columns: number): string =>
-  columns < 60
-    ? 'q back · s stop · S now · p/r · c context'
-    : 'q or Esc back · s stop · S stop now · p pause · r resume · c context';
+  fitting(
+    columns,
+    'q or Esc back · s stop · S stop now · p pause · r resume · c context',
+    'q back · s stop · S now · p/r · c context',
+  );
+
+/** The last line leaves two columns free. */
+const fitting = (columns: number, long: string, short: string): string => (widthOf(long) <= columns - 2 ? long : short);

@@ -88,7 +88,7 @@ test.each([
     // Messages are wrapped at their words, and a command can be copied.
     expect(joined).toContain('context.txt was edited. The prompt still uses the text from --add-context. To use the');
     expect(all).toContainEqual(expect.stringMatching(new RegExp(`(^  |: )spool accept ${change}$`)));
-    const isWhole = /^ {2}(?:Prompts and logs:|Review) /;
+    const isWhole = /^ {2}Review |^ {4}\.spool\//;
     expect(terminal.lines().filter((each) => each.rows > 1 && !isWhole.test(each.text))).toEqual([]);
 
     // The agent's words, wrapped, and its tools.

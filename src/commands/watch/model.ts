@@ -128,6 +128,6 @@ const moved = (model: Model, by: number): Model => {
 export const footerOf = ({ mode, message, opened }: Model, columns: number): string => {
   if (mode.kind === 'confirm') return `Stop now? y/n: ${mode.change}`;
   // Its end is what the user types, so the beginning is left out where it is too long.
-  if (mode.kind === 'context') return endOf(`Context (Enter adds, Esc cancels): ${mode.text}▏`, columns - 1);
+  if (mode.kind === 'context') return endOf(`Context (Enter adds, Esc cancels): ${mode.text}▏`, columns - 2);
   return message ?? (opened === null ? keyHelp : openKeyHelp)(columns);
 };

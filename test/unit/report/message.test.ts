@@ -10,6 +10,7 @@ test.each([
   ['one\ntwo', ['one', 'two']],
   ['It is paused. Resume with: spool resume 001-01_a', ['It is paused. Resume', '  with:', '  spool resume 001-01_a']],
   ['Nothing there: "spool trust --show" lists it', ['Nothing there:', '  "spool trust --show"', '  lists it']],
+  ['● 1.4s · done · 12 files +6 -1 · ab', ['● 1.4s · done ·', '  12 files +6 -1 · ab']],
   ['See /a/path/that/is/wider/than/a/row now', ['See', '  /a/path/that/is/wider/than/a/row', '  now']],
 ])('%j is wrapped at its words, and its command is not broken', (text, rows) => {
   expect(messageLines(text, wide(22))).toEqual(rows);
