@@ -28,7 +28,7 @@ const noneArchived = 'No archived changes. Archive one with "spool archive <chan
 
 /** The source of changes is shown if there are others than Spool's own, and their module if any has one. */
 const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Column<ChangeOverview>[] => [
-  { title: 'change', value: ({ id }) => id, min: 9 },
+  { title: 'change', value: ({ id }) => id, min: 20 },
   ...(changes.some(({ source }) => source !== 'spool') ? [sourceColumn] : []),
   ...(changes.some(({ source, module }) => source === 'spool' || module !== null) ? [moduleColumn] : []),
   { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`) },

@@ -229,15 +229,22 @@ const stepsOf = (
 const outcomeStyle = ({ view }: Outcome) => (view === null ? 'yellow' : colourOf(view.status));
 
 const outcomeColumns: readonly Column<Outcome>[] = [
-  { title: 'change', value: ({ change }) => change },
+  { title: 'change', value: ({ change }) => change, min: 20 },
   { title: 'status', value: ({ view }) => view?.status ?? 'not started', style: outcomeStyle },
-  { title: 'iterations', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.finishedIterations)) },
-  { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)) },
-  { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)) },
-  { title: 'cost', numeric: true, value: ({ view }) => costText(view && totalUsage(view)) || '-' },
-  { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '' },
+  {
+    title: 'iterations',
+    numeric: true,
+    value: ({ view }) => (view === null ? '-' : String(view.finishedIterations)),
+    drop: 3,
+  },
+  { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)), drop: 2 },
+  { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)), drop: 4 },
+  { title: 'cost', numeric: true, value: ({ view }) => costText(view && totalUsage(view)) || '-', drop: 1 },
+  { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '', min: 16 },
 ];
 
-/** Renders the final table, one line per change. */
-export const renderOutcomes = (outcomes: readonly Outcome[], { style, symbols }: Canvas): string[] =>
-  renderTable(outcomeColumns, outcomes, { style, symbols, columns: Infinity });
+/** Renders the final table, one line per change, as wide as an interactive terminal. */
+export const renderOutcomes = (
+  outcomes: readonly Outcome[],
+  { style, symbols, isInteractive, columns }: Canvas & Pick<Terminal, 'isInteractive'>,
+): string[] => renderTable(outcomeColumns, outcomes, { style, symbols, columns: isInteractive ? columns : Infinity });

@@ -32,7 +32,7 @@ export const renderRun = (saved: RunView, facts: RunFacts, canvas: Canvas): stri
   const earlier = view.finishedIterations - records.length;
   const lines = [
     ...title(view, canvas),
-    ...(activity && view.status === 'running' ? fact('Now', activity, canvas) : []),
+    ...(activity && view.status === 'running' && !view.pausedAt ? fact('Now', activity, canvas) : []),
     ...(leftovers.length > 0 ? fact('Left over', leftoversText(leftovers), canvas) : []),
     ...summarise(view, facts, canvas),
     ...(facts.table && records.length > 0 ? ['', ...indented(records, canvas)] : []),
@@ -81,7 +81,7 @@ export const colourOf = (status: string | undefined): Style | null =>
 /** `✔ 002-01_add-ralph-loop  Complete: done in iteration 2.` In two lines where that is too long. */
 const title = (view: RunView, canvas: Canvas): string[] => {
   const { change, status } = view;
-  const text = `${words[status]}: ${sentence(detailOf(view))}`;
+  const text = `${status === 'running' && view.pausedAt ? 'Paused' : words[status]}: ${sentence(detailOf(view))}`;
   const name = oneLine(change);
   if (widthOf(name) + widthOf(text) + 4 <= canvas.columns)
     return [`${markOf(status, canvas)} ${canvas.style('bold', name)}  ${text}`];
@@ -97,6 +97,8 @@ const detailOf = (view: RunView): string =>
 const runningText = (view: RunView): string => {
   const { iteration, maxIterations, pid, waiting } = view;
   const of = maxIterations === null ? '' : ` of ${maxIterations}`;
+  if (view.pausedAt)
+    return `since ${dayTime(new Date(view.pausedAt))}, before iteration ${view.finishedIterations + 1}${of}, PID ${pid}`;
   const wait = waiting === null ? '' : `, waiting until ${dayTime(new Date(waiting.untilMs))}: ${waiting.why}`;
   const steering = steeringText(view);
   return `iteration ${iteration}${of}, PID ${pid}${wait}${steering === null ? '' : `, ${steering}`}`;

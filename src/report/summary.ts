@@ -121,6 +121,7 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
   switch (view.status) {
     case 'running':
       return [
+        ...(view.pausedAt ? [['Resume', on('resume')] as const] : []),
         ['Follow', on('logs', '--follow')],
         ['Stop', on('stop')],
       ];

@@ -70,6 +70,9 @@ test.each([120, 80, 50, 26, 12])(
     terminal.go(4);
     expect(await terminal.exitCode).toBe(0);
     expect(terminal.dashboard()).toEqual([]);
+    // The table at the end.
+    const results = terminal.lines().filter(({ text }) => /^010[^:]* +complete/.test(text));
+    expect(results.map(({ rows }) => rows)).toEqual(columns < 26 ? [] : [1, 1]);
   },
 );
 

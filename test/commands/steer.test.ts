@@ -49,7 +49,9 @@ describe('pause and resume', () => {
     await loop.printed(`Paused. Resume with: spool resume ${change}`);
 
     expect(project.state()).toMatchObject({ status: 'running', requested: 'pause', pausedAt: expect.any(String) });
-    expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain('paused since ');
+    const paused = (await project.spool('ralph', '--status', '--change', change)).stdout;
+    expect(paused).toMatch(/ {2}Paused: since \d\d:\d\d, before iteration 2 of \d+, PID \d+\.\n/);
+    expect(paused).toContain(`  Resume      spool resume ${change}\n`);
     const again = await project.spool('pause', '002-01', '--json');
     expect(JSON.parse(again.stdout)).toEqual({
       change,

@@ -15,7 +15,7 @@ import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { Invocation } from '../shared/command.ts';
 import { confirmOn } from '../shared/consent.ts';
-import { messageLines } from '../../report/message.ts';
+import { answer as answerOn, messageLines } from '../../report/message.ts';
 import { detachedVariable, type FromBackground, type ToBackground } from './detach-messages.ts';
 
 export interface DetachRequest {
@@ -177,13 +177,13 @@ const announce = (
   if (options.json) return terminal.print(`${safeJson({ changes, change, run, pid, output })}\n`);
   const isOne = changes.length === 1;
   const what = isOne ? `${change} is running` : `${changes.length} changes run`;
-  terminal.print(
+  answerOn(
+    terminal,
     [
       `${what} in the background (PID ${pid}, run ${run}).`,
       `  Follow  ${isOne ? commandLine('spool', 'logs', change, '-f') : 'spool watch'}`,
       `  Stop    ${isOne ? commandLine('spool', 'stop', change) : 'spool stop --all'}`,
       `  Output  ${output}`,
-      '',
     ].join('\n'),
   );
 };
