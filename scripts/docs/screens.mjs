@@ -36,7 +36,7 @@ export const screens = {
   run: screenOf({
     scene: 'steady',
     line: 'spool ralph 001-01 --verify "npm test"',
-    until: /3 tools/,
+    until: /3 tools · 2\/4 tasks/,
     from: /^ralph/,
   }),
   board: screenOf({

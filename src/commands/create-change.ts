@@ -8,6 +8,7 @@ import { readText } from '../files/read.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
 import { moduleIdOf, resolveModule } from '../changes/modules.ts';
+import { answer } from '../report/message.ts';
 import type { Invocation } from './shared/command.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
@@ -29,7 +30,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     : isEmpty
       ? 'fill in the proposal and the tasks, then '
       : '';
-  terminal.print(`\nNext: ${first}${commandLine('spool', 'ralph', id)}\n`);
+  answer(terminal, `\nNext: ${first}${commandLine('spool', 'ralph', id)}`);
   return 0;
 };
 

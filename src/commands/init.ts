@@ -15,6 +15,7 @@ import { configFile, configSchemaFile, stateIgnoreFile } from '../store/paths.ts
 import { settingsOf, sourceOf } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
 import { hasControls } from '../text/names.ts';
+import { answer } from '../report/message.ts';
 import type { Invocation } from './shared/command.ts';
 import { type DetectedCheck, detectVerify } from './detect-verify.ts';
 
@@ -30,15 +31,15 @@ export const run = async (invocation: Invocation): Promise<number> => {
     ...(hideStateFromGit(project) ? [stateIgnoreFile(project)] : []),
   ];
   if (created.length === 0) {
-    terminal.print(`Already a Spool project: ${project.root}\n`);
+    answer(terminal, `Already a Spool project: ${project.root}`);
     return 0;
   }
   if (settings?.verify) await trustVerify(project, env);
   terminal.print(
     `Initialized Spool in ${project.root}:\n${created.map((path) => `  ${relative(project.root, path)}\n`).join('')}`,
   );
-  if (settings !== null) terminal.print(`\n${describe(settings).join('\n')}\n`);
-  terminal.print('\nNext: spool ralph "Describe the change in a sentence"\n');
+  if (settings !== null) answer(terminal, `\n${describe(settings).join('\n')}`);
+  answer(terminal, '\nNext: spool ralph "Describe the change in a sentence"');
   return 0;
 };
 

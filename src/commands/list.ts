@@ -3,7 +3,7 @@ import { finishArchive } from '../changes/finish-archive.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';
-import { say } from '../report/message.ts';
+import { answer, say } from '../report/message.ts';
 import { colourOf, statusText } from '../report/status.ts';
 import { type Column, renderTable } from '../report/table.ts';
 import { timeAgo } from '../text/format.ts';
@@ -17,7 +17,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const changes = await list(project, env);
   for (const { damage } of changes) if (damage !== null) say(terminal, damage);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
-  else if (changes.length === 0) terminal.printResult(`${rawFlags.archived ? noneArchived : noneActive}\n`);
+  else if (changes.length === 0) answer(terminal, rawFlags.archived ? noneArchived : noneActive);
   else
     terminal.printResult(`${renderTable(columnsFor(changes, new Date()), changes, canvasOf(terminal)).join('\n')}\n`);
   return 0;

@@ -13,6 +13,7 @@ import { userRecordFolder } from '../store/user-record/folder.ts';
 import { loopOwner } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
+import { answer } from '../report/message.ts';
 import type { Invocation } from './shared/command.ts';
 import { confirmOn } from './shared/consent.ts';
 import { allRunsFolder, runsFolder, runFolder } from '../store/paths.ts';
@@ -26,7 +27,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const blocked = whyBlocked(project.root);
   if (blocked !== null) throw userError('git-blocked', blocked);
   if (old.length === 0) {
-    terminal.print(`Nothing to prune (keeping the last ${pluralise(keep, 'run')} per change).\n`);
+    answer(terminal, `Nothing to prune (keeping the last ${pluralise(keep, 'run')} per change).`);
     return 0;
   }
   await checkRepository({ project, change: old[0]!.change, env });
@@ -38,7 +39,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     return 0;
   }
   for (const each of old) await deleteRuns({ project, tree, env }, each);
-  terminal.print(`Deleted ${what}. History is kept.\n`);
+  answer(terminal, `Deleted ${what}. History is kept.`);
   return 0;
 };
 

@@ -69,7 +69,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   if (plan.changes.length === 0) {
     show(planned, terminal);
     const isPartial = skippedSome(planned);
-    terminal.print(`${isPartial ? 'The other files are already' : 'Already'} at ${nameOf(target)}; nothing to do.\n`);
+    terminal.answer(`${isPartial ? 'The other files are already' : 'Already'} at ${nameOf(target)}; nothing to do.`);
     await showLaterCommits(request);
     return;
   }
@@ -87,7 +87,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   show(planned, terminal);
   const undo = commandLine('spool', 'rewind', change, backup.name);
   const what = skippedSome(planned) ? 'the other files' : 'files';
-  terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged).\nUndo: ${undo}\n`);
+  terminal.answer(`Restored ${what} to ${nameOf(target)} (branch and index unchanged).\nUndo: ${undo}`);
   await showLaterCommits(request);
   if (missed.length > 0) throw userError('rewind-incomplete', listed(missed), undo);
 };
@@ -101,10 +101,10 @@ const showLaterCommits = async ({ saved, target, cwd, terminal }: RewindRequest)
   const still = `${what} of ${iterationsText(iterations)} ${count === 1 ? 'is' : 'are'} still on ${branch}`;
   const { root } = saved.tree;
   const folder = (await topOf(cwd)) === root ? [] : ['-C', relative(cwd, root)];
-  terminal.print(
+  terminal.answer(
     base === null
-      ? `${still}, among other commits.\n`
-      : `${still}.\nDrop ${count === 1 ? 'it' : 'them'} and keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}\n`,
+      ? `${still}, among other commits.`
+      : `${still}.\nDrop ${count === 1 ? 'it' : 'them'} and keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}`,
   );
 };
 

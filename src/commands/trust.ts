@@ -1,5 +1,6 @@
 import { readConfig } from '../config/file.ts';
 import { userError } from '../errors.ts';
+import { answer } from '../report/message.ts';
 import { refuseAgents } from './shared/refuse-agents.ts';
 import { findProject } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
@@ -21,7 +22,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     return 0;
   }
   if (settings.length === 0) {
-    terminal.print(`Nothing to trust: no setting of ${project.root} runs anything.\n`);
+    answer(terminal, `Nothing to trust: no setting of ${project.root} runs anything.`);
     return 0;
   }
   if (rawFlags.show) {
@@ -30,7 +31,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   }
   const open = checked.filter(({ since }) => since === null);
   if (open.length === 0) {
-    terminal.print(`Everything is already trusted; "spool trust --show" lists it.\n`);
+    answer(terminal, `Everything is already trusted; "spool trust --show" lists it.`);
     return 0;
   }
   refuseAgents('trust');
@@ -41,6 +42,6 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     throw userError('cancelled', 'the project is not trusted');
   }
   await addTrust(env, project, open);
-  terminal.print(`Trusted ${pluralise(open.length, 'setting')} of ${project.root}.\n`);
+  answer(terminal, `Trusted ${pluralise(open.length, 'setting')} of ${project.root}.`);
   return 0;
 };

@@ -124,7 +124,7 @@ test('Ctrl-C ends the follower and not the run', async () => {
 
   expect(await terminal.exitCode).toBe(130);
   expect(terminal.screen()).toContain(
-    `Stopped following ${change}. The run continues; stop it with: spool stop ${change}`,
+    `Stopped following ${change}. The run continues; stop it with:\r\n  spool stop ${change}`,
   );
   project.write('go-on', '');
   expect(await loop.result).toMatchObject({ code: 0 });

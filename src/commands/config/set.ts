@@ -4,6 +4,7 @@ import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust
 import { addTrust, readTrusted } from '../../trust/store.ts';
 import type { Invocation } from '../shared/command.ts';
 import { refuseAgents } from '../shared/refuse-agents.ts';
+import { answer } from '../../report/message.ts';
 import { type OpenConfig, openConfig, writeConfig } from './file.ts';
 import { valueOf, withValue } from './text.ts';
 
@@ -21,7 +22,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   warnShadowed(open, invocation);
   const shown = open.path.at(-1) === 'notify' ? withoutTokens(value) : value;
   const message = `Set ${open.path.join('.')} in ${open.name}: ${JSON.stringify(shown)}`;
-  invocation.terminal.print(`${message}${trusted.length > 0 ? '\nTrusted: you set it yourself.' : ''}\n`);
+  answer(invocation.terminal, `${message}${trusted.length > 0 ? '\nTrusted: you set it yourself.' : ''}`);
   return 0;
 };
 

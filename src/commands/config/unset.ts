@@ -1,5 +1,6 @@
 import type { Invocation } from '../shared/command.ts';
 import { refuseAgents } from '../shared/refuse-agents.ts';
+import { answer } from '../../report/message.ts';
 import { openConfig, writeConfig } from './file.ts';
 import { valueAt, withoutValue } from './text.ts';
 
@@ -8,10 +9,10 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const open = await openConfig(invocation);
   const name = open.path.join('.');
   if (valueAt(open.settings, open.path) === undefined) {
-    invocation.terminal.print(`${name} is not set in ${open.name}.\n`);
+    answer(invocation.terminal, `${name} is not set in ${open.name}.`);
     return 0;
   }
   await writeConfig(open, withoutValue(open.settings, open.path));
-  invocation.terminal.print(`Removed ${name} from ${open.name}.\n`);
+  answer(invocation.terminal, `Removed ${name} from ${open.name}.`);
   return 0;
 };
