@@ -17,10 +17,13 @@ const withRuin = (ids: readonly string[], agent: readonly string[]) => {
   return { ...project, env: { ...project.env, SPOOL_TEST_STATE: project.path('.spool/.state/ralph') } };
 };
 
+/** Wide enough for a message with a path. */
+const wide = { columns: 200 };
+
 test('an error of the system in the middle of a run is on a line of its own, and nothing is redrawn behind it', async () => {
   const project = withRuin([], [`${says('at work')}; ${ruin()}`]);
   // Longer than it takes until the status line is drawn again.
-  const terminal = openTerminal(project, ['ralph', 'Go.', '--change', change, '--notify', 'sleep 1.5']);
+  const terminal = openTerminal(project, ['ralph', 'Go.', '--change', change, '--notify', 'sleep 1.5'], wide);
 
   expect(await terminal.exitCode).toBe(1);
 
@@ -35,7 +38,7 @@ test('the line of a run that ends with an error leaves the dashboard while the o
   const isSecond = 'grep -q "^## Change Proposal (001-02_two)" "$call/prompt"';
   const agent = `if ${isSecond}; then until [ -e "$HOME/go" ]; do sleep 0.01; done; else ${ruin(first)}; fi; ${promise}`;
   const project = withRuin([first, second], [agent]);
-  const terminal = openTerminal(project, ['ralph', '--change', first, '--change', second, '--parallel', '2']);
+  const terminal = openTerminal(project, ['ralph', '--change', first, '--change', second, '--parallel', '2'], wide);
   const working = () => terminal.lines().filter(({ text }) => text.startsWith('●'));
   const isShown = (pattern: RegExp) => terminal.lines().some(({ text }) => pattern.test(text));
   await eventually(() => isShown(/^001-01_one: .*history\.jsonl/), 'the error of the first');
