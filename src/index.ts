@@ -16,7 +16,7 @@ import { forProgram } from './report/display.ts';
 import { prepareRuns } from './run/prepare.ts';
 import { runSpec } from './run/spec.ts';
 import { startRun as start } from './run/start.ts';
-import { takeOver } from './run/take-over.ts';
+import { withLastSettings } from './run/resume/last-settings.ts';
 import { cleanUpSandboxes } from './sandbox/clean-up.ts';
 import { createIncrementalRedactor, createRedactor } from './secrets/redact.ts';
 import { requestControl } from './store/control.ts';
@@ -94,7 +94,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     const resolved = withOwnCommands(await resolveOptions({ flagValues: parseSettings(settings), env, project }), [
       target,
     ]);
-    const spec = await takeOver(runSpec(resolved, { project, target, prompt, cwd: project.root }), env);
+    const spec = await withLastSettings(runSpec(resolved, { project, target, prompt, cwd: project.root }), env);
     const isFunction = (name: string) => Object.hasOwn(agents, name);
     const services = await prepareRuns({
       project,

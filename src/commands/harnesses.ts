@@ -9,7 +9,7 @@ import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
 import { canvasOf } from '../report/canvas.ts';
 import { type Column, renderTable } from '../report/table.ts';
-import { agentsOf } from '../run/plan.ts';
+import { agentsOf } from '../config/agents.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/escape-hidden.ts';
 import type { Invocation } from './shared/command.ts';

@@ -1,3 +1,4 @@
+import { agentsOf } from '../config/agents.ts';
 import { userError } from '../errors.ts';
 import { gitDirOf } from '../git/work-tree.ts';
 import { stopByPromise } from '../ralph/policy.ts';
@@ -8,14 +9,15 @@ import { type UsableAgents, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
-import { type CheckedSpec, checkOrigin } from './check-resumed.ts';
-import { agentsOf, type EarlierPlan, isCurrent, type Planned, planRun, readLastRun, startNow } from './plan.ts';
+import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
+import { type EarlierPlan, isCurrent, type Planned, planRun, startNow } from './plan.ts';
 import { checkRepository } from './repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
 import { checkAssignment, readAssignment } from './assignment.ts';
-import { withNewUntil } from './until.ts';
+import { readLastRun } from './resume/last-run.ts';
+import { withNewUntil } from './resume/new-until.ts';
 import { stateFolder } from '../store/paths.ts';
 
 /** A run that was checked without the lock. */

@@ -1,6 +1,4 @@
-import type { StopSignals } from '../process/signals.ts';
 import { terminateOrphans } from '../process/tree.ts';
-import type { Emit } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { makeRunFolder } from '../store/folders.ts';
@@ -17,7 +15,7 @@ import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { DraftRun } from './draft.ts';
 import { watchLimits } from './reported-limits.ts';
-import { checkUnchanged } from './check-resumed.ts';
+import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
 import { specNotices } from './spec-notices.ts';
 import { planAgain, type Planned } from './plan.ts';
@@ -40,49 +38,37 @@ interface LockedRun extends DraftRun {
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline } = draft;
-  const { project, target, options } = spec;
-  const { env, findHarness, reporter, trusted, batch = null } = services;
   const { planned, notices } = await settlePlan(draft, services);
   const { plan, previous } = planned;
   const sandbox = await draft.runSandbox.open(plan, plan.agents);
   const { saveError, ...recording } = openRecording({ ...draft, planned }, services, cleanup);
-  const { emit, folder, elapsedMs } = recording;
+  const { emit, view, folder, elapsedMs } = recording;
+  const announce = (text: string) => emit({ type: 'notice', text });
   deadline.setLimits(plan.limits, elapsedMs());
-  sandbox?.onNotice((text) => emit({ type: 'notice', text }));
-  for (const text of notices) emit({ type: 'notice', text });
-  const leftovers = await endLeftovers(draft, planned, emit);
-  const control = openControl(draft, services, { emit, view: recording.view, cleanup });
-  const stopSignals: StopSignals = control;
+  sandbox?.onNotice(announce);
+  notices.forEach(announce);
+  const leftovers = await endLeftovers(draft, planned, announce);
+  const control = openControl(draft, services, { emit, view, cleanup });
 
-  const run = {
-    project,
-    target,
-    options,
-    plan,
-    lock,
-    env,
-    findHarness,
-    reporter,
-    trusted,
-    batch,
-    sandbox,
-    stopSignals,
-    control,
-  };
-  const work = await openWork({ ...run, ...recording, previous, leftovers, deadline }, cleanup);
-  const assignment = { ...draft.assignment, userPrompt: savePrompt(folder, draft.assignment.userPrompt) };
-  const sessions = createSessions({ ...run, ...recording, ...work }, services.openSession);
+  const run = { ...givenBy(spec, services), ...recording, plan, lock, sandbox, control, stopSignals: control };
+  const work = await openWork({ ...run, previous, leftovers, deadline }, cleanup);
+  const sessions = createSessions({ ...run, ...work }, services.openSession);
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {
     ...run,
-    ...recording,
     ...work,
-    assignment,
+    assignment: { ...draft.assignment, userPrompt: savePrompt(folder, draft.assignment.userPrompt) },
     sessions,
     crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
   };
   return { context, planned, saveError };
 };
+
+/** The parts of the context that the caller of `startRun` provides. */
+const givenBy = (
+  { project, target, options }: RunSpec,
+  { env, findHarness, reporter, trusted, batch }: RunServices,
+) => ({ project, target, options, env, findHarness, reporter, trusted, batch: batch ?? null });
 
 /** What records the run, from here on until the process ends. */
 type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' | 'view'> & Pick<Emitter, 'saveError'>;
@@ -161,7 +147,11 @@ const replaceDamaged = ({ project, change }: RunSpec, { text, rebuilt }: NonNull
 /**
  * Terminates processes of runs whose Spool is gone, whether the runs are resumed or not. Returns how many there were.
  */
-const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, emit: Emit): Promise<number> => {
+const endLeftovers = async (
+  { spec, lock }: LockedRun,
+  { crashedRun }: Planned,
+  announce: (text: string) => void,
+): Promise<number> => {
   const { replaced } = lock;
   const dead = replaced === null ? null : ((await readState(spec.project, replaced).catch(() => null))?.run ?? null);
   let all = 0;
@@ -169,7 +159,7 @@ const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, 
     const ended = run === null ? 0 : await terminateOrphans(run);
     if (ended === 0) continue;
     const processes = pluralise(ended, 'process', 'processes');
-    emit({ type: 'notice', text: `Cleaned up ${processes} left over from the last run.` });
+    announce(`Cleaned up ${processes} left over from the last run.`);
     all += ended;
   }
   return all;

@@ -1,21 +1,18 @@
-import { userError } from '../errors.ts';
 import type { FlagName, Options, FileSettings } from '../config/flags.ts';
-import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
-import { cutHistory, historySize, lastRecords } from '../store/history.ts';
+import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Change } from '../changes/source.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { withSecrets } from '../store/user-record/identity.ts';
-import { asRecorded } from '../store/user-record/steps.ts';
-import { loopOwner, readRun, type SavedRun, stateStamp } from '../store/state.ts';
-import type { AgentChoice, GatePlan, Limits, RunPlan, SettingsAtStart } from '../ralph/plan.ts';
+import type { RunPlan, SettingsAtStart } from '../ralph/plan.ts';
 import type { IterationRecord } from '../ralph/record.ts';
-import { mapLimits } from '../ralph/limits.ts';
 import { isOpen, type RunView } from '../ralph/view.ts';
 import { catchUp } from '../ralph/reduce-view.ts';
-import { changedSince, describeChanged } from './changed-settings.ts';
+import { createPlan } from './create-plan.ts';
+import { changedSince, describeChanged } from './resume/changed-settings.ts';
+import { type LastRun, lastRunVersion, readLastRun, recordedRun } from './resume/last-run.ts';
+import { valuesToRecord } from './resume/recorded-settings.ts';
 import { newRunId } from '../store/run-id.ts';
-import { keptValues } from './kept-settings.ts';
 
 export interface PlanRequest {
   readonly project: Project;
@@ -43,7 +40,7 @@ export interface Planned {
   /** null if state.json is intact. */
   readonly damage: Damage | null;
   /** Identifies the version of the files that the plan is based on. */
-  readonly basis: string;
+  readonly version: string;
 }
 
 interface Damage {
@@ -62,52 +59,29 @@ interface Interrupted {
   readonly isCut: boolean;
 }
 
-/** The last run of a change, read once by everything that a start checks. */
-export interface LastRun extends SavedRun {
-  /** Its process lives, so what was read may change. */
-  readonly isRunning: boolean;
-  /** Identifies the version of the files that were read, or an older one. */
-  readonly basis: string;
-}
-
-/** The files are identified before they are read: what is written in between is noticed later. */
-export const readLastRun = async (of: Pick<PlanRequest, 'project' | 'change'>): Promise<LastRun> => {
-  const isRunning = loopOwner(of.project, of.change) !== null;
-  const basis = basisOf(of);
-  return { ...(await readRun(of.project, of.change)), isRunning, basis };
-};
-
 /** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
 export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
-  const { options, explicit, fileSettings: file } = request;
-  const { damage, isWhole, basis } = lastRun;
   const recorded = recordedRun(request, lastRun);
   const interrupted = recorded && isOpen(recorded) ? loadInterrupted(request, recorded) : null;
-  const resumed = options.fresh || !isWhole ? null : interrupted;
-  const then = resumed?.view.settings ?? null;
-  const changed = then ? changedSince(then, file, explicit) : [];
-  const plan = createPlan({ ...request, explicit: new Set([...explicit, ...changed]) }, resumed);
+  const resumed = request.options.fresh || !lastRun.isWhole ? null : interrupted;
+  const changed = changedSettings(request, resumed);
+  const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);
   const previous = resumed && withoutOtherPromise(plan, resumed);
-  const given = { ...then?.given, ...keptValues(options, explicit) };
   return {
     plan,
     previous,
     crashedRun: interrupted?.view.run ?? null,
     cooldowns: recorded?.cooldowns ?? {},
-    settings: {
-      explicit: [...new Set([...(then?.explicit ?? []), ...explicit])],
-      file,
-      ...(Object.keys(given).length === 0 ? {} : { given }),
-    },
-    notices: previous ? noticesOf(request, { plan, previous, changed, damage, isRefused: previous !== resumed }) : [],
-    damage: damage === null ? null : { text: damage, rebuilt: isWhole ? recorded : null },
-    basis,
+    settings: settingsAtStart(request, resumed),
+    notices: previous ? noticesOf(request, { plan, previous, changed, isRefused: previous !== resumed }, lastRun) : [],
+    damage: damageOf(lastRun, recorded),
+    version: lastRun.version,
   };
 };
 
 /** Plans again if another process has written to the state of the change since. */
 export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
-  if (planned.basis === basisOf(request)) return planned;
+  if (planned.version === lastRunVersion(request)) return planned;
   const again = planRun(request, await readLastRun(request));
   // A new run keeps the id under which its sandbox was opened.
   return again.previous === null ? { ...again, plan: { ...again.plan, run: planned.plan.run } } : again;
@@ -121,7 +95,7 @@ export interface EarlierPlan {
 
 /** Whether the files are still the same. A process that was running may have been killed since without a trace. */
 export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'change'>): boolean =>
-  !lastRun.isRunning && lastRun.basis === basisOf(of);
+  !lastRun.isRunning && lastRun.version === lastRunVersion(of);
 
 /** Reuses a plan for a run that starts now. Returns null if the next occurrence of --until is another one by now. */
 export const startNow = (planned: Planned): Planned | null => {
@@ -130,16 +104,7 @@ export const startNow = (planned: Planned): Planned | null => {
   return previous === null ? { ...planned, plan: { ...plan, run: newRunId() } } : planned;
 };
 
-const basisOf = ({ project, change }: Pick<PlanRequest, 'project' | 'change'>): string =>
-  `${stateStamp(project, change)} ${historySize(project, change)}`;
-
-/** Returns the last run with the status that the user's record confirms. */
-export const recordedRun = (
-  { project, change, env }: Pick<PlanRequest, 'project' | 'change' | 'env'>,
-  { view }: LastRun,
-): RunView | null => view && asRecorded(userRecordFolder(project, change, env), view);
-
-/** Loads what a resume needs of a run that has not ended. The owner of the lock knows that its process is gone, even if it is "running". */
+/** Loads what a resume needs. The status may be "running": the owner of the lock knows that the process is gone. */
 const loadInterrupted = ({ project, change, env }: PlanRequest, saved: RunView): Interrupted => {
   const view = withSecrets(userRecordFolder(project, change, env), saved);
   // The process may have been killed between saving a record and saving the state.
@@ -157,18 +122,41 @@ const withoutOtherPromise = ({ completionPromise }: RunPlan, previous: Interrupt
   return { ...previous, view: { ...view, pending } };
 };
 
+/** Returns the settings that have changed in the config file since the resumed run began. */
+const changedSettings = ({ fileSettings, explicit }: PlanRequest, resumed: Interrupted | null): FlagName[] => {
+  const then = resumed?.view.settings;
+  return then ? changedSince(then, fileSettings, explicit) : [];
+};
+
+const settingsAtStart = (
+  { options, explicit, fileSettings }: PlanRequest,
+  resumed: Interrupted | null,
+): SettingsAtStart => {
+  const then = resumed?.view.settings;
+  const given = { ...then?.given, ...valuesToRecord(options, explicit) };
+  return {
+    explicit: [...new Set([...(then?.explicit ?? []), ...explicit])],
+    file: fileSettings,
+    ...(Object.keys(given).length === 0 ? {} : { given }),
+  };
+};
+
+const damageOf = ({ damage, isWhole }: LastRun, recorded: RunView | null): Damage | null =>
+  damage === null ? null : { text: damage, rebuilt: isWhole ? recorded : null };
+
 interface Resuming {
   readonly plan: RunPlan;
   readonly previous: Interrupted;
-  /** The settings that have changed in the config file since the run began. */
   readonly changed: readonly FlagName[];
-  readonly damage: LastRun['damage'];
   /** Its pending promise does not count. */
   readonly isRefused: boolean;
 }
 
-const noticesOf = ({ project, change, fileSettings }: PlanRequest, resuming: Resuming): string[] => {
-  const { plan, previous, changed, damage, isRefused } = resuming;
+const noticesOf = (
+  { project, change, fileSettings }: PlanRequest,
+  { plan, previous, changed, isRefused }: Resuming,
+  { damage }: LastRun,
+): string[] => {
   const { view, isCut } = previous;
   // A run stays in its sandbox, regardless of the config file.
   const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== view.sandbox);
@@ -185,95 +173,4 @@ const resumeNotice = ({ finishedIterations, pending }: RunView, refused: boolean
   if (refused)
     return `The last run was interrupted. The promise of iteration ${next} does not count: ${pending.rejected} (--fresh starts over).`;
   return `The last run was interrupted. Running the gate of iteration ${next} again (--fresh starts over).`;
-};
-
-/** Returns the value of the interrupted run, unless the caller set the flag explicitly. */
-type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value) => Value;
-
-/**
- * A resumed run keeps its agents, promise, gate and limits, unless the caller sets others. It does not keep
- * permissions.
- */
-const createPlan = ({ change, target, options, explicit }: PlanRequest, previous: Interrupted | null): RunPlan => {
-  const view = previous?.view;
-  const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
-  const plan: RunPlan = {
-    run: view?.run ?? newRunId(),
-    change,
-    source: target.source,
-    module: target.module,
-    agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),
-    allowAll: options.allowAll,
-    // A run never leaves its sandbox: --fresh starts one without it.
-    sandbox: options.sandbox || (view?.sandbox ?? false),
-    completionPromise: choose('completionPromise', view?.completionPromise, options.completionPromise),
-    blockedPromise: choose('blockedPromise', view?.blockedPromise, options.blockedPromise),
-    minIterations: choose('minIterations', view?.minIterations, options.minIterations),
-    maxIterations: choose('maxIterations', view && (view.maxIterations ?? Infinity), options.maxIterations),
-    limits: limitsOf(options, view, choose),
-    gate: gateOf(options, view, choose),
-    failFast: choose('failFast', view?.failFast, options.failFast),
-    commit: choose('commit', view?.commit, options.commit),
-    retryDelayMs: options.retryDelay,
-    firstIteration: (view?.pending?.iteration ?? view?.finishedIterations ?? 0) + 1,
-  };
-  if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
-  if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
-  return plan;
-};
-
-const limitsOf = (options: Options, view: RunView | undefined, choose: Choose): Limits => {
-  const given: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
-    maxDurationMs: ['maxDuration', options.maxDuration],
-    untilMs: [
-      'until',
-      options.until === null || options.until === noTime ? Infinity : nextTime(options.until, new Date()),
-    ],
-    maxCostUsd: ['maxCost', options.maxCost],
-    maxTokens: ['maxTokens', options.maxTokens],
-    iterationTimeoutMs: ['iterationTimeout', options.iterationTimeout],
-    idleTimeoutMs: ['idleTimeout', options.idleTimeout],
-    maxFailures: ['maxFailures', options.maxFailures],
-    maxStalled: ['maxStalled', options.maxStalled],
-    maxWaitMs: ['maxWait', options.maxWait],
-  };
-  return mapLimits((name) => {
-    const [flag, value] = given[name];
-    return choose(flag, view && (view.limits[name] ?? Infinity), value);
-  });
-};
-
-const gateOf = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => ({
-  verify: choose('verify', view?.gate.verify, options.verify),
-  verifyEach: choose('verifyEach', view?.gate.verifyEach, options.verifyEach),
-  requireTasks: choose('requireTasks', view?.gate.requireTasks, options.requireTasks),
-  allowTampering: options.allowTampering,
-});
-
-/** Returns the next occurrence of a local clock time, in milliseconds since 1970. */
-const nextTime = (clock: string, now: Date): number => {
-  const [hours = 0, minutes = 0] = clock.split(':').map(Number);
-  const at = new Date(now);
-  at.setHours(hours, minutes, 0, 0);
-  if (at > now) return at.getTime();
-  // A day is not always 24 hours long.
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hours, minutes).getTime();
-};
-
-/** Parses `opencode:anthropic/claude-sonnet, claude`. An agent without a model gets that of --model. */
-export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>): AgentChoice[] =>
-  harness.split(',').map((part) => {
-    const [name = '', ...own] = part.trim().split(':');
-    return { harness: name, model: own.join(':') || model };
-  });
-
-/** A model that was set when the run began is kept, even for agents that were added to the config file since. */
-const agentsOnResume = (
-  previous: RunView,
-  { harness, model }: Options,
-  explicit: ReadonlySet<FlagName>,
-): readonly AgentChoice[] => {
-  const firstModel = previous.settings?.explicit.includes('model') ? (previous.agents[0]?.model ?? null) : model;
-  if (explicit.has('harness')) return agentsOf({ harness, model: explicit.has('model') ? model : firstModel });
-  return explicit.has('model') ? previous.agents.map((agent) => ({ harness: agent.harness, model })) : previous.agents;
 };

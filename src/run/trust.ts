@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { agentsOf } from '../config/agents.ts';
 import { type Config } from '../config/file.ts';
 import { describeTarget } from '../config/notifications.ts';
 import { prefixFor } from '../config/resolve.ts';
@@ -22,7 +23,8 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { agentsOf, type EarlierPlan, type Planned, planRun, readLastRun } from './plan.ts';
+import { type EarlierPlan, type Planned, planRun } from './plan.ts';
+import { readLastRun } from './resume/last-run.ts';
 import type { RunSpec } from './spec.ts';
 
 export interface TrustedRuns {

@@ -12,7 +12,7 @@ import type { Terminal } from '../../report/terminal.ts';
 import { wrap } from '../../report/wrap.ts';
 import type { Invocation } from '../shared/command.ts';
 import { consentOn } from '../shared/consent.ts';
-import { agentsOf } from '../../run/plan.ts';
+import { agentsOf } from '../../config/agents.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';

@@ -103,7 +103,7 @@ const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean
 const checkAgents = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
   const [{ findHarness }, { agentsOf }] = await Promise.all([
     import('../../harness/registry.ts'),
-    import('../../run/plan.ts'),
+    import('../../config/agents.ts'),
   ]);
   const find = (name: string) => findHarness(name, custom);
   for (const { harness } of all.flatMap(agentsOf)) find(harness);

@@ -20,7 +20,7 @@ import { prepareRuns } from '../../run/prepare.ts';
 import { type NewChangeSpec, type RunSpec, runSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
-import { takeOver } from '../../run/take-over.ts';
+import { withLastSettings } from '../../run/resume/last-settings.ts';
 import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
@@ -60,7 +60,7 @@ export const startRuns = async (given: StartRequest): Promise<number> => {
   const { interactive, json } = forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
   const foreground = connectForeground(env);
-  const specs = await Promise.all(specsOf(request, targets).map((spec) => takeOver(spec, env)));
+  const specs = await Promise.all(specsOf(request, targets).map((spec) => withLastSettings(spec, env)));
   const services = await prepareRuns({
     project,
     config,

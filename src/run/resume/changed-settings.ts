@@ -1,14 +1,14 @@
-import { type FileSettings, configKeys, type FlagName } from '../config/flags.ts';
-import type { SettingsAtStart } from '../ralph/plan.ts';
+import { type FileSettings, configKeys, type FlagName } from '../../config/flags.ts';
+import type { SettingsAtStart } from '../../ralph/plan.ts';
 
 /**
  * Returns the settings that have changed in the config file since a run began, except those set by a flag or a
  * variable.
  */
-export const changedSince = (then: SettingsAtStart, file: FileSettings, asked: ReadonlySet<FlagName>): FlagName[] =>
+export const changedSince = (then: SettingsAtStart, file: FileSettings, explicit: ReadonlySet<FlagName>): FlagName[] =>
   configKeys.filter(
     (name) =>
-      !asked.has(name) && !then.explicit.includes(name) && formatValue(then.file[name]) !== formatValue(file[name]),
+      !explicit.has(name) && !then.explicit.includes(name) && formatValue(then.file[name]) !== formatValue(file[name]),
   );
 
 export const describeChanged = (

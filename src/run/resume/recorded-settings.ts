@@ -1,8 +1,8 @@
-import type { Options } from '../config/flags.ts';
-import { describeTarget } from '../config/notifications.ts';
+import type { Options } from '../../config/flags.ts';
+import { describeTarget } from '../../config/notifications.ts';
 
 /** Settings that are not in a plan. Their values are recorded if they were set explicitly. */
-export const keptSettings = [
+export const recordedSettings = [
   'notify',
   'commitMessage',
   'verifyTimeout',
@@ -12,17 +12,17 @@ export const keptSettings = [
 ] as const;
 
 /** Returns the values of explicit settings that a plan does not contain, for a later `--resume`. */
-export const keptValues = (
+export const valuesToRecord = (
   options: Options,
   explicit: ReadonlySet<string>,
 ): Record<string, string | number | readonly string[]> =>
   Object.fromEntries(
-    keptSettings.flatMap((name) => {
+    recordedSettings.flatMap((name) => {
       const value = options[name];
       return value === null || !explicit.has(name) || hasAddress(name, value) ? [] : [[name, value]];
     }),
   );
 
 /** Anyone who knows the address of a notification can send messages to it, so it is not recorded. */
-const hasAddress = (name: (typeof keptSettings)[number], value: unknown): boolean =>
+const hasAddress = (name: (typeof recordedSettings)[number], value: unknown): boolean =>
   name === 'notify' && (value as Options['notify']).some((target) => describeTarget(target) !== target);

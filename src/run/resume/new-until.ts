@@ -1,10 +1,9 @@
-import { userError } from '../errors.ts';
-import { clockTime, relativeDay } from '../text/format.ts';
-import { commandLine } from '../text/shell-words.ts';
-import { interruptedRun } from './check-resumed.ts';
-import type { LastRun } from './plan.ts';
-import type { RunSpec } from './spec.ts';
-import type { RunServices } from './services.ts';
+import { userError } from '../../errors.ts';
+import { clockTime, relativeDay } from '../../text/format.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import { interruptedRun, type LastRun } from './last-run.ts';
+import type { RunSpec } from '../spec.ts';
+import type { RunServices } from '../services.ts';
 
 /**
  * A resumed run whose --until has passed would end at once. Asks the user for a new time, and throws without a

@@ -1,15 +1,15 @@
-import { userError } from '../errors.ts';
-import { type FlagName, flagOf } from '../config/flags.ts';
-import { isTracked } from '../git/work-tree.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { isSameStart, recognise, recordedGate } from '../store/user-record/identity.ts';
-import { missingRun } from '../store/user-record/steps.ts';
-import { isOpen, type RunView } from '../ralph/view.ts';
-import { mask } from '../secrets/redact.ts';
-import { type LastRun, recordedRun } from './plan.ts';
-import type { RunSpec } from './spec.ts';
-import type { RunServices } from './services.ts';
-import { ralphFolder } from '../store/paths.ts';
+import { userError } from '../../errors.ts';
+import { type FlagName, flagOf } from '../../config/flags.ts';
+import { isTracked } from '../../git/work-tree.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { isSameStart, recognise, recordedGate } from '../../store/user-record/identity.ts';
+import { missingRun } from '../../store/user-record/steps.ts';
+import type { RunView } from '../../ralph/view.ts';
+import { mask } from '../../secrets/redact.ts';
+import { interruptedRun, type LastRun } from './last-run.ts';
+import type { RunSpec } from '../spec.ts';
+import type { RunServices } from '../services.ts';
+import { ralphFolder } from '../../store/paths.ts';
 
 /**
  * An interrupted run is resumed with the gate, the agents and the workspace in its state.json, so Spool must have written
@@ -75,13 +75,6 @@ const checkRedacted = (
   const names = Object.keys(kept) as FlagName[];
   const lost = names.find((name) => !explicit.has(name) && JSON.stringify(kept[name]).includes(mask));
   if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
-};
-
-/** Returns the run that would be resumed; null if there is none, or if it is running. */
-export const interruptedRun = (spec: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {
-  if (lastRun.isRunning || !lastRun.isWhole) return null;
-  const recorded = recordedRun({ ...spec, env }, lastRun);
-  return recorded && isOpen(recorded) ? recorded : null;
 };
 
 const agree = async ({ change }: RunSpec, { env, person }: RunServices, view: RunView): Promise<void> => {

@@ -1,49 +1,63 @@
-import { type FlagName, flagOf, flags, type Options } from '../config/flags.ts';
-import { noTime } from '../config/values.ts';
-import { userError } from '../errors.ts';
-import { readText } from '../files/read.ts';
-import { agentKey } from '../ralph/plan.ts';
-import type { RunView } from '../ralph/view.ts';
-import { runFolder, userPromptFile } from '../store/paths.ts';
-import { asRecorded } from '../store/user-record/steps.ts';
-import { recognise, withSecrets } from '../store/user-record/identity.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { clockTime, duration } from '../text/format.ts';
-import { commandLine } from '../text/shell-words.ts';
-import { keptSettings } from './kept-settings.ts';
+import { type FlagName, flagOf, flags, type Options } from '../../config/flags.ts';
+import { noTime } from '../../config/values.ts';
+import { userError } from '../../errors.ts';
+import { readText } from '../../files/read.ts';
+import { agentKey } from '../../ralph/plan.ts';
+import { isOpen, type RunView } from '../../ralph/view.ts';
+import { runFolder, userPromptFile } from '../../store/paths.ts';
+import { asRecorded } from '../../store/user-record/steps.ts';
+import { recognise, withSecrets } from '../../store/user-record/identity.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { clockTime, duration } from '../../text/format.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import { recordedSettings } from './recorded-settings.ts';
 import { changedSince, describeChanged } from './changed-settings.ts';
-import { readLastRun } from './plan.ts';
-import type { RunSpec } from './spec.ts';
+import { readLastRun } from './last-run.ts';
+import type { RunSpec } from '../spec.ts';
 
 /**
  * With `--resume`, returns the spec with all settings of the last run, except permissions and what the caller set
  * explicitly. An interrupted run keeps its plan anyway. Throws if there is nothing to resume, or if Spool did not write
  * the state of that run.
  */
-export const takeOver = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunSpec> => {
-  const { project, change, options, explicit, fileSettings } = spec;
-  if (!options.resume) return spec;
+export const withLastSettings = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunSpec> => {
+  const view = spec.options.resume ? await trustedLastRun(spec, env) : null;
+  return view === null ? spec : withSettingsOf(view, spec);
+};
+
+/** Returns the last run if it was started here; null if it is running, or if the start of the run asks the user about it. */
+const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
+  const { project, change } = spec;
   const { view: saved, isRunning, isWhole } = await readLastRun(spec);
-  if (isRunning) return spec;
+  if (isRunning) return null;
   const folder = userRecordFolder(project, change, env);
   const view = saved && isWhole ? withSecrets(folder, asRecorded(folder, saved)) : null;
   if (view === null || view.status === 'complete') throw nothingToResume(change, view);
   const recognised = recognise(folder, saved!);
-  const isOpen = view.status === 'running' || view.status === 'interrupted';
-  // An interrupted run of unknown origin is resumed only if the user agrees, and without what is recorded here.
-  if (isOpen && recognised === 'unknown') return spec;
-  if (recognised !== 'same')
-    throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
+  if (recognised === 'same') return view;
+  if (recognised !== 'unknown') throw userError('changed-run', change, recognised);
+  // It is resumed only if the user agrees, and without what is recorded here.
+  if (isOpen(view)) return null;
+  throw userError('unknown-run', change);
+};
+
+const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
+  const { project, change, options, explicit, fileSettings } = spec;
   const then = view.settings;
   const changed = then === null ? [] : changedSince(then, fileSettings, explicit);
   const before = settingsOf(view);
   const isTaken = (name: FlagName) => !explicit.has(name) && !changed.includes(name);
   const taken = Object.fromEntries(Object.entries(before).filter(([name]) => isTaken(name as FlagName)));
   const notices = noticesOf(spec, view, before);
-  if (isOpen) return { ...spec, options: { ...options, ...pick(taken, keptSettings) }, notices };
+  if (isOpen(view)) return { ...spec, options: { ...options, ...pick(taken, recordedSettings) }, notices };
   return {
     ...spec,
-    options: { ...options, ...taken, ...agentsOf(options, view, isTaken), sandbox: options.sandbox || view.sandbox },
+    options: {
+      ...options,
+      ...taken,
+      ...agentSettings(options, view, isTaken),
+      sandbox: options.sandbox || view.sandbox,
+    },
     explicit: new Set([...explicit, ...((then?.explicit ?? []) as FlagName[]).filter((name) => name in taken)]),
     prompt: spec.prompt || (readText(userPromptFile(runFolder(project, change, view.run))) ?? ''),
     notices: [...notices, ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, fileSettings)])],
@@ -51,7 +65,7 @@ export const takeOver = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<R
 };
 
 /** The agents have their models in their names. A model that the caller sets applies to all of them. */
-const agentsOf = (
+const agentSettings = (
   { harness, model }: Pick<Options, 'harness' | 'model'>,
   { agents, settings }: RunView,
   isTaken: (name: FlagName) => boolean,
@@ -99,7 +113,7 @@ const settingsOf = (view: RunView): Settings => {
     commit: view.commit,
     worktree: Boolean(workspace?.worktree),
     branch: workspace?.branch ?? null,
-    ...pick((settings?.given ?? {}) as Settings, keptSettings),
+    ...pick((settings?.given ?? {}) as Settings, recordedSettings),
   };
 };
 

@@ -1,0 +1,103 @@
+import { agentsOf } from '../config/agents.ts';
+import type { FlagName, Options } from '../config/flags.ts';
+import { noTime } from '../config/values.ts';
+import { userError } from '../errors.ts';
+import type { Change } from '../changes/source.ts';
+import { mapLimits } from '../ralph/limits.ts';
+import type { AgentChoice, GatePlan, Limits, RunPlan } from '../ralph/plan.ts';
+import type { RunView } from '../ralph/view.ts';
+import { newRunId } from '../store/run-id.ts';
+
+interface CreatePlanRequest {
+  readonly change: string;
+  readonly target: Change;
+  readonly options: Options;
+  /** The settings that a resumed run does not keep. */
+  readonly explicit: ReadonlySet<FlagName>;
+}
+
+/**
+ * `view` is the run to resume, which keeps its agents, promise, gate and limits, unless the caller sets others. It does
+ * not keep permissions.
+ */
+export const createPlan = (
+  { change, target, options, explicit }: CreatePlanRequest,
+  view: RunView | undefined,
+): RunPlan => {
+  const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
+  const plan: RunPlan = {
+    run: view?.run ?? newRunId(),
+    change,
+    source: target.source,
+    module: target.module,
+    agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),
+    allowAll: options.allowAll,
+    // A run never leaves its sandbox: --fresh starts one without it.
+    sandbox: options.sandbox || (view?.sandbox ?? false),
+    completionPromise: choose('completionPromise', view?.completionPromise, options.completionPromise),
+    blockedPromise: choose('blockedPromise', view?.blockedPromise, options.blockedPromise),
+    minIterations: choose('minIterations', view?.minIterations, options.minIterations),
+    maxIterations: choose('maxIterations', view && (view.maxIterations ?? Infinity), options.maxIterations),
+    limits: limitsOf(options, view, choose),
+    gate: gateOf(options, view, choose),
+    failFast: choose('failFast', view?.failFast, options.failFast),
+    commit: choose('commit', view?.commit, options.commit),
+    retryDelayMs: options.retryDelay,
+    firstIteration: (view?.pending?.iteration ?? view?.finishedIterations ?? 0) + 1,
+  };
+  if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
+  if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
+  return plan;
+};
+
+/** Returns the value of the interrupted run, unless the caller set the flag explicitly. */
+type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value) => Value;
+
+const limitsOf = (options: Options, view: RunView | undefined, choose: Choose): Limits => {
+  const given: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
+    maxDurationMs: ['maxDuration', options.maxDuration],
+    untilMs: [
+      'until',
+      options.until === null || options.until === noTime ? Infinity : nextTime(options.until, new Date()),
+    ],
+    maxCostUsd: ['maxCost', options.maxCost],
+    maxTokens: ['maxTokens', options.maxTokens],
+    iterationTimeoutMs: ['iterationTimeout', options.iterationTimeout],
+    idleTimeoutMs: ['idleTimeout', options.idleTimeout],
+    maxFailures: ['maxFailures', options.maxFailures],
+    maxStalled: ['maxStalled', options.maxStalled],
+    maxWaitMs: ['maxWait', options.maxWait],
+  };
+  return mapLimits((name) => {
+    const [flag, value] = given[name];
+    return choose(flag, view && (view.limits[name] ?? Infinity), value);
+  });
+};
+
+const gateOf = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => ({
+  verify: choose('verify', view?.gate.verify, options.verify),
+  verifyEach: choose('verifyEach', view?.gate.verifyEach, options.verifyEach),
+  requireTasks: choose('requireTasks', view?.gate.requireTasks, options.requireTasks),
+  allowTampering: options.allowTampering,
+});
+
+/** Returns the next occurrence of a local clock time, in milliseconds since 1970. */
+const nextTime = (clock: string, now: Date): number => {
+  const [hours = 0, minutes = 0] = clock.split(':').map(Number);
+  const at = new Date(now);
+  at.setHours(hours, minutes, 0, 0);
+  if (at > now) return at.getTime();
+  // A day is not always 24 hours long.
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hours, minutes).getTime();
+};
+
+/** A model that was set when the run began is kept, even for agents that were added to the config file since. */
+const agentsOnResume = (
+  previous: RunView,
+  { harness, model }: Options,
+  explicit: ReadonlySet<FlagName>,
+): readonly AgentChoice[] => {
+  const firstModel = previous.settings?.explicit.includes('model') ? (previous.agents[0]?.model ?? null) : model;
+  if (explicit.has('harness')) return agentsOf({ harness, model: explicit.has('model') ? model : firstModel });
+  return explicit.has('model') ? previous.agents.map((agent) => ({ harness: agent.harness, model })) : previous.agents;
+};

@@ -1,0 +1,43 @@
+import { isOpen, type RunView } from '../../ralph/view.ts';
+import { historySize } from '../../store/history.ts';
+import type { Project } from '../../store/project.ts';
+import { loopOwner, readRun, type SavedRun, stateStamp } from '../../store/state.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { asRecorded } from '../../store/user-record/steps.ts';
+
+/** The last run of a change, read once by everything that a start checks. */
+export interface LastRun extends SavedRun {
+  /** Its process lives, so what was read may change. */
+  readonly isRunning: boolean;
+  /** Identifies the version of the files that were read, or an older one. */
+  readonly version: string;
+}
+
+interface RunOf {
+  readonly project: Project;
+  readonly change: string;
+}
+
+/** The files are identified before they are read: what is written in between is noticed later. */
+export const readLastRun = async (of: RunOf): Promise<LastRun> => {
+  const isRunning = loopOwner(of.project, of.change) !== null;
+  const version = lastRunVersion(of);
+  return { ...(await readRun(of.project, of.change)), isRunning, version };
+};
+
+/** Changes whenever something about the last run is written. */
+export const lastRunVersion = ({ project, change }: RunOf): string =>
+  `${stateStamp(project, change)} ${historySize(project, change)}`;
+
+/** Returns the last run with the status that the user's record confirms. */
+export const recordedRun = (
+  { project, change, env }: RunOf & { readonly env: NodeJS.ProcessEnv },
+  { view }: LastRun,
+): RunView | null => view && asRecorded(userRecordFolder(project, change, env), view);
+
+/** Returns the run that would be resumed; null if there is none, or if it is running. */
+export const interruptedRun = (of: RunOf, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {
+  if (lastRun.isRunning || !lastRun.isWhole) return null;
+  const recorded = recordedRun({ ...of, env }, lastRun);
+  return recorded && isOpen(recorded) ? recorded : null;
+};
