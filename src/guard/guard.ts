@@ -1,10 +1,6 @@
-import { closeSync, existsSync, fstatSync } from 'node:fs';
-import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/safe.ts';
 import { keyName, splitKey } from './deciders/parts.ts';
-import { readJson } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
 import {
-  type Accepted,
   afterAgent,
   afterSync,
   beforeAgent,
@@ -18,9 +14,8 @@ import {
   type Tampering,
   withAccepted,
 } from './memory.ts';
+import { loadMemory, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { isObject, parseJson } from '../text/shape.ts';
-import { guardFile, acceptedFile } from '../store/paths.ts';
 
 export interface GuardRequest extends GoalRequest {
   /** Where the expected goal is saved between processes. */
@@ -60,35 +55,31 @@ export type Expectation =
   | { readonly kind: 'hash'; readonly key: string; readonly hash: string | null }
   | { readonly kind: 'tasks'; readonly key: string; readonly titles: readonly string[] };
 
-/** The next guard expects the goal that it finds. */
-export const forgetGoal = (folder: string): void => {
-  removeSafely(guardFile(folder));
-  removeSafely(acceptedFile(folder));
-};
-
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   const { folder, commands, committedSince } = request;
   const goal = openGoal(request);
-  const saved = load(folder);
-  const isNew = saved === null || JSON.stringify(saved.commands) !== JSON.stringify(commands);
-  let memory = saved === null ? emptyMemory(commands) : withCommands(saved, commands, goal);
+  const saved = loadMemory(folder);
+  const opened = acceptedIn(folder, saved === null ? emptyMemory(commands) : withCommands(saved, commands, goal));
+  const memory = opened.working && committedSince ? await withCommits(opened, goal, committedSince) : opened;
+  return {
+    isNew: saved === null || !isSameList(saved.commands, commands),
+    unsettled: unsettledIn(memory, goal),
+    names: goal.names,
+    ...watchGoal(goal, folder, memory),
+  };
+};
+
+/** Compares the goal with the memory, and saves the memory whenever it changes. */
+const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isNew' | 'unsettled' | 'names'> => {
+  let memory = opened;
+  const accept = () => {
+    memory = acceptedIn(folder, memory);
+  };
   const save = (next: Memory) => {
     memory = next;
-    overwrite(guardFile(folder), Buffer.from(JSON.stringify(next)));
+    saveMemory(folder, next);
   };
-  const accept = () => {
-    const accepted = takeAccepted(folder);
-    if (accepted && !isEmpty(memory)) memory = withAccepted(memory, accepted);
-  };
-  const allNow = () => stateOf(goal, (keys) => [...keys, ...Object.keys(memory.expected), ...memory.created]);
-  const differences = () => differencesNow(memory, goal);
-  accept();
-  if (memory.working && committedSince) memory = await withCommits(memory, goal, committedSince);
-
   return {
-    isNew,
-    unsettled: isEmpty(memory) ? [] : differencesNow(memory.working ? memory : settle(memory, allNow()), goal),
-    names: goal.names,
     isExpected(key, bytes) {
       accept();
       if (!(key in memory.expected)) return true;
@@ -97,21 +88,21 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
     },
     before() {
       accept();
-      save(beforeAgent(memory, allNow()));
+      save(beforeAgent(memory, wholeState(goal, memory)));
     },
     after() {
       if (isEmpty(memory)) return [];
       accept();
-      const now = allNow();
+      const now = wholeState(goal, memory);
       save(afterAgent(memory, now));
       return differencesFrom(memory, now);
     },
     check() {
       accept();
-      return differences();
+      return differencesNow(memory, goal);
     },
     async acceptSync(sync) {
-      const before = { differences: differences(), created: goal.hashes(memory.created) };
+      const before = { differences: differencesNow(memory, goal), created: goal.hashes(memory.created) };
       const synced = await sync();
       const taken = new Set(synced.taken);
       if (isEmpty(memory) || taken.size === 0) return synced;
@@ -126,6 +117,21 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
         : { kind: 'hash', key: difference.key, hash: memory.expected[difference.key] ?? null },
   };
 };
+
+/** Adds what the user has accepted since. Without a memory, the goal that the first agent finds is expected anyway. */
+const acceptedIn = (folder: string, memory: Memory): Memory => {
+  const accepted = takeAccepted(folder);
+  return accepted && !isEmpty(memory) ? withAccepted(memory, accepted) : memory;
+};
+
+/** Edits since the last agent ended are those of the user, unless Spool was killed before it ended. */
+const unsettledIn = (memory: Memory, goal: Goal): Tampering[] => {
+  if (isEmpty(memory)) return [];
+  return differencesNow(memory.working ? memory : settle(memory, wholeState(goal, memory)), goal);
+};
+
+const wholeState = (goal: Goal, { expected, created }: Memory): GoalState =>
+  stateOf(goal, (keys) => [...keys, ...Object.keys(expected), ...created]);
 
 /** `hashed` returns the keys to hash, given those of the goal. */
 const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState => {
@@ -143,15 +149,14 @@ export const acceptGoal = (request: GuardRequest): Tampering[] => {
   const { folder, commands } = request;
   const goal = openGoal(request);
   // Twice, because a run may be writing the file.
-  const saved = load(folder) ?? load(folder);
+  const saved = loadMemory(folder) ?? loadMemory(folder);
   if (saved === null) return [];
   const memory = withCommands(saved, commands, goal);
   const differences = differencesNow(memory, goal);
   if (differences.length === 0) return [];
   const keys = goal.keys().filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
-  const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
-  replaceSafely(acceptedFile(folder), JSON.stringify(accepted));
+  saveAccepted(folder, { expected, expectedTasks: goal.taskTitles() });
   return differences;
 };
 
@@ -171,7 +176,7 @@ const maxTitleLength = 80;
 
 /** For other commands than before, the current version of what decides them is expected. */
 const withCommands = (memory: Memory, commands: readonly string[], goal: Goal): Memory => {
-  if (JSON.stringify(memory.commands) === JSON.stringify(commands)) return memory;
+  if (isSameList(memory.commands, commands)) return memory;
   const wanted = new Set(goal.keys());
   const only = (hashes: Hashes): Hashes =>
     Object.fromEntries(Object.entries(hashes).filter(([key]) => wanted.has(key) || !goal.isDecider(key)));
@@ -181,6 +186,10 @@ const withCommands = (memory: Memory, commands: readonly string[], goal: Goal): 
   return { ...memory, commands, expected, seen: { ...only(memory.seen), ...added }, created };
 };
 
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** Expects what the user has committed since the last agent of a crashed run. */
 const withCommits = async (
   memory: Memory,
   goal: Goal,
@@ -197,38 +206,3 @@ const withCommits = async (
     expectedTasks = goal.taskTitles();
   return { ...memory, expected, expectedTasks };
 };
-
-/**
- * Overwrites in place: this happens twice per iteration, a new file takes five times as long, and only the owner of the
- * lock writes this one. Blanks cover the rest of a longer text, so that a reader never sees that rest.
- */
-const overwrite = (file: string, bytes: Buffer): void => {
-  const descriptor = openSafely(file, 'update');
-  try {
-    const blanks = Math.max(0, fstatSync(descriptor).size - bytes.length);
-    writeAll(descriptor, Buffer.concat([bytes, Buffer.alloc(blanks, ' ')]));
-  } finally {
-    closeSync(descriptor);
-  }
-};
-
-const load = (folder: string): Memory | null => {
-  const memory = readJson(guardFile(folder)) as Memory | null | undefined;
-  const whole = isObject(memory?.seen) && Array.isArray(memory.commands) && isAccepted(memory);
-  if (!whole || memory.v !== 2) return null;
-  return { ...memory, created: Array.isArray(memory.created) ? memory.created : [] };
-};
-
-const takeAccepted = (folder: string): Accepted | null => {
-  if (!existsSync(acceptedFile(folder))) return null;
-  try {
-    const accepted = parseJson(readSafely(acceptedFile(folder))?.toString('utf8') ?? '');
-    removeSafely(acceptedFile(folder));
-    return isAccepted(accepted) ? accepted : null;
-  } catch {
-    return null;
-  }
-};
-
-const isAccepted = (value: unknown): value is Accepted =>
-  isObject(value) && isObject(value.expected) && Array.isArray(value.expectedTasks);

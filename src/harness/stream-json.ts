@@ -1,5 +1,5 @@
 import { type AgentEvent, unknownUsage } from '../ralph/agent-events.ts';
-import { toolTitle, unknownPart } from './tool-input.ts';
+import { createToolNames, type ToolNames, toolTitle, unknownPart } from './tool-calls.ts';
 import type { Decoder } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
@@ -9,90 +9,29 @@ import { denied, problemEvent, truncated } from './problem.ts';
  * Messages of subagents have a parent. Messages written by the CLI itself have the model `<synthetic>`.
  */
 export const createStreamJsonDecoder = (title: string): Decoder => {
-  const tools = new Map<string, string>();
+  const tools = createToolNames();
+  const denials = createReportedDenials(title);
   let started = false;
-  let finished = false;
-  /** The IDs of denied tool calls. */
-  const refused = new Set<string>();
   let lastResult: unknown = null;
   let resetsAtMs: number | null = null;
-
-  /** A denial is reported when it happens and once more in the result. */
-  const refusal = (about: unknown): AgentEvent[] => {
-    const tool = textAt(about, 'tool_name') ?? 'a tool';
-    const id = textAt(about, 'tool_use_id') ?? tool;
-    if (refused.has(id)) return [];
-    refused.add(id);
-    return [denied(title, tool)];
-  };
-
-  const assistant = (event: unknown): AgentEvent[] => {
-    const message = field(event, 'message');
-    const own = typeof field(event, 'parent_tool_use_id') !== 'string';
-    const synthetic = field(message, 'model') === '<synthetic>';
-    return listAt(message, 'content').flatMap((block): AgentEvent[] => {
-      const text = textAt(block, 'text') ?? '';
-      switch (field(block, 'type')) {
-        case 'text':
-          if (synthetic) return [{ type: 'stderr', text }];
-          return own ? [{ type: 'text', text, plain: false }] : [{ type: 'reasoning', text }];
-        case 'thinking':
-          return [{ type: 'reasoning', text: textAt(block, 'thinking') ?? '' }];
-        case 'tool_use': {
-          const tool = textAt(block, 'name') ?? 'tool';
-          tools.set(textAt(block, 'id') ?? '', tool);
-          return [{ type: 'tool', tool, title: toolTitle(field(block, 'input')) }];
-        }
-        case 'redacted_thinking':
-          return [];
-        default:
-          return [unknownPart(block)];
-      }
-    });
-  };
-
-  const results = (event: unknown): AgentEvent[] =>
-    listAt(event, 'message', 'content')
-      .filter((block) => field(block, 'type') === 'tool_result')
-      .map((block) => {
-        const id = textAt(block, 'tool_use_id') ?? '';
-        return {
-          type: 'tool-result',
-          tool: tools.get(id) ?? 'tool',
-          failed: field(block, 'is_error') === true,
-          ...(refused.has(id) ? { denied: true } : {}),
-        };
-      });
-
-  const result = (event: unknown): AgentEvent[] => {
-    finished = true;
-    lastResult = event;
-    return [
-      ...listAt(event, 'permission_denials').flatMap(refusal),
-      ...(field(event, 'is_error') === true || (textAt(event, 'subtype') ?? '').startsWith('error')
-        ? [failure(event, resetsAtMs)]
-        : []),
-    ];
-  };
 
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
     switch (field(event, 'type')) {
       case 'assistant':
         started = true;
-        return Array.isArray(field(event, 'message', 'content')) ? assistant(event) : null;
+        return Array.isArray(field(event, 'message', 'content')) ? messageEvents(event, tools) : null;
       case 'user':
-        return results(event);
+        return toolResults(event, tools, denials);
       case 'result':
-        return result(event);
+        lastResult = event;
+        return [...listAt(event, 'permission_denials').flatMap(denials.add), ...failures(event, resetsAtMs)];
       case 'system':
         started = true;
-        return field(event, 'subtype') === 'permission_denied' ? refusal(event) : [];
-      case 'rate_limit_event': {
-        const seconds = numberAt(event, 'rate_limit_info', 'resetsAt');
-        if (textAt(event, 'rate_limit_info', 'status') === 'rejected' && seconds !== null) resetsAtMs = seconds * 1000;
+        return field(event, 'subtype') === 'permission_denied' ? denials.add(event) : [];
+      case 'rate_limit_event':
+        resetsAtMs = resetTimeIn(event) ?? resetsAtMs;
         return [];
-      }
       case 'thinking':
         return [{ type: 'reasoning', text: textAt(event, 'text') ?? '' }];
       case 'tool_call':
@@ -106,12 +45,75 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    // With background agents there are several results, each with the totals so far.
-    end: () => [
-      ...(lastResult === null ? [] : [usageEvent(lastResult)]),
-      ...(started && !finished ? [truncated(title, 'no result')] : []),
-    ],
+    end: () => {
+      // With background agents there are several results, each with the totals so far.
+      if (lastResult !== null) return [usageEvent(lastResult)];
+      return started ? [truncated(title, 'no result')] : [];
+    },
   };
+};
+
+interface ReportedDenials {
+  /** A denial is reported when it happens and once more in the result. Returns no event for the second report. */
+  add(denial: unknown): AgentEvent[];
+  has(toolUseId: string): boolean;
+}
+
+const createReportedDenials = (title: string): ReportedDenials => {
+  const ids = new Set<string>();
+  return {
+    add: (denial) => {
+      const tool = textAt(denial, 'tool_name') ?? 'a tool';
+      const id = textAt(denial, 'tool_use_id') ?? tool;
+      if (ids.has(id)) return [];
+      ids.add(id);
+      return [denied(title, tool)];
+    },
+    has: (id) => ids.has(id),
+  };
+};
+
+const messageEvents = (event: unknown, tools: ToolNames): AgentEvent[] => {
+  const isOwn = typeof field(event, 'parent_tool_use_id') !== 'string';
+  const isSynthetic = field(event, 'message', 'model') === '<synthetic>';
+  return listAt(event, 'message', 'content')
+    .map((block): AgentEvent | null => {
+      const text = textAt(block, 'text') ?? '';
+      switch (field(block, 'type')) {
+        case 'text':
+          if (isSynthetic) return { type: 'stderr', text };
+          return isOwn ? { type: 'text', text, plain: false } : { type: 'reasoning', text };
+        case 'thinking':
+          return { type: 'reasoning', text: textAt(block, 'thinking') ?? '' };
+        case 'tool_use':
+          return {
+            type: 'tool',
+            tool: tools.add(textAt(block, 'id'), textAt(block, 'name')),
+            title: toolTitle(field(block, 'input')),
+          };
+        case 'redacted_thinking':
+          return null;
+        default:
+          return unknownPart(block);
+      }
+    })
+    .filter((each) => each !== null);
+};
+
+const toolResults = (event: unknown, tools: ToolNames, denials: ReportedDenials): AgentEvent[] =>
+  listAt(event, 'message', 'content')
+    .filter((block) => field(block, 'type') === 'tool_result')
+    .map((block) => {
+      const id = textAt(block, 'tool_use_id') ?? '';
+      const failed = field(block, 'is_error') === true;
+      return { type: 'tool-result', tool: tools.of(id), failed, ...(denials.has(id) ? { denied: true } : {}) };
+    });
+
+/** Returns when a usage limit that was reached ends; null if none was. */
+const resetTimeIn = (event: unknown): number | null => {
+  const seconds = numberAt(event, 'rate_limit_info', 'resetsAt');
+  const isReached = textAt(event, 'rate_limit_info', 'status') === 'rejected';
+  return isReached && seconds !== null ? seconds * 1000 : null;
 };
 
 /** Cursor's own format for tool calls: an event at the start and at the end, keyed by the name of the tool. */
@@ -122,12 +124,13 @@ const cursorTool = (event: unknown): AgentEvent[] => {
   return [{ type: 'tool-result', tool, failed: field(call, 'result', 'error') !== undefined }];
 };
 
-const failure = (event: unknown, resetsAtMs: number | null): AgentEvent => {
+const failures = (event: unknown, resetsAtMs: number | null): AgentEvent[] => {
+  if (field(event, 'is_error') !== true && !textAt(event, 'subtype')?.startsWith('error')) return [];
   const said = textAt(event, 'result') || textAt(event, 'error', 'message') || textAt(event, 'error');
   const message =
     said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'the agent ended with an error';
   const problem = problemEvent({ message, status: numberAt(event, 'api_error_status') });
-  return problem.kind === 'rate-limit' && resetsAtMs !== null ? { ...problem, resetsAtMs } : problem;
+  return problem.kind === 'rate-limit' && resetsAtMs !== null ? [{ ...problem, resetsAtMs }] : [problem];
 };
 
 /**

@@ -4,7 +4,7 @@ import { createFolder } from '../files/folders.ts';
 import { tipOf } from '../git/branches.ts';
 import { headBranch } from '../git/work-tree.ts';
 import { withGitScope } from '../git/call/scope.ts';
-import { forgetGoal } from '../guard/guard.ts';
+import { forgetGoal } from '../guard/saved-memory.ts';
 import { withProcessScope } from '../process/scope.ts';
 import type { Emit } from '../ralph/events.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../ralph/agent-events.ts';
-import { toolTitle } from '../tool-input.ts';
+import { createToolNames, toolTitle } from '../tool-calls.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
@@ -43,13 +43,13 @@ export const copilot: Harness = {
 
 /** The type of every line contains a dot, except `result`, the last one. Deltas repeat the content of whole messages. */
 const createDecoder = (title: string): Decoder => {
-  const tools = new Map<string, string>();
+  const tools = createToolNames();
   let started = false;
   let finished = false;
   let lastFailure: { message: string; status: number | null } | null = null;
 
   const toolResult = (data: unknown): AgentEvent[] => {
-    const tool = tools.get(textAt(data, 'toolCallId') ?? '') ?? 'tool';
+    const tool = tools.of(textAt(data, 'toolCallId'));
     const refused = textAt(data, 'error', 'code') === 'denied';
     const failed = field(data, 'success') === false;
     return refused
@@ -67,8 +67,7 @@ const createDecoder = (title: string): Decoder => {
       case 'assistant.reasoning':
         return [{ type: 'reasoning', text: textAt(data, 'content') ?? '' }];
       case 'tool.execution_start': {
-        const tool = textAt(data, 'toolName') ?? 'tool';
-        tools.set(textAt(data, 'toolCallId') ?? '', tool);
+        const tool = tools.add(textAt(data, 'toolCallId'), textAt(data, 'toolName'));
         return [{ type: 'tool', tool, title: toolTitle(field(data, 'arguments')) }];
       }
       case 'tool.execution_complete':

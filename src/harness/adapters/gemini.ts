@@ -1,5 +1,5 @@
 import { type AgentEvent, unknownUsage } from '../../ralph/agent-events.ts';
-import { toolTitle } from '../tool-input.ts';
+import { createToolNames, toolTitle } from '../tool-calls.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
@@ -47,7 +47,7 @@ export const gemini: Harness = {
 
 /** A message arrives in pieces, one per line, and is complete when a line of another type follows. */
 const createDecoder = (title: string): Decoder => {
-  const tools = new Map<string, string>();
+  const tools = createToolNames();
   let message = '';
   let started = false;
   let finished = false;
@@ -61,12 +61,11 @@ const createDecoder = (title: string): Decoder => {
   const next = (event: unknown): AgentEvent[] => {
     switch (field(event, 'type')) {
       case 'tool_use': {
-        const tool = textAt(event, 'tool_name') ?? 'tool';
-        tools.set(textAt(event, 'tool_id') ?? '', tool);
+        const tool = tools.add(textAt(event, 'tool_id'), textAt(event, 'tool_name'));
         return [{ type: 'tool', tool, title: toolTitle(field(event, 'parameters')) }];
       }
       case 'tool_result': {
-        const tool = tools.get(textAt(event, 'tool_id') ?? '') ?? 'tool';
+        const tool = tools.of(textAt(event, 'tool_id'));
         const failed = field(event, 'status') === 'error';
         return textAt(event, 'error', 'type') === 'policy_violation'
           ? [{ type: 'tool-result', tool, failed, denied: true }, denied(title, tool)]

@@ -1,5 +1,5 @@
 import { type AgentEvent, unknownUsage } from '../../ralph/agent-events.ts';
-import { toolTitle, unknownPart } from '../tool-input.ts';
+import { toolTitle, unknownPart } from '../tool-calls.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { problemEvent, truncated } from '../problem.ts';

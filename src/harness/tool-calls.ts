@@ -18,6 +18,25 @@ export const toolTitle = (input: unknown): string => {
   return keys.map((key) => textAt(input, key)).find((text) => text) ?? '';
 };
 
+/** Remembers the names of tool calls by id: results have only the id. */
+export interface ToolNames {
+  /** Returns the name; `tool` if it is unknown. */
+  add(id: string | null, name: string | null): string;
+  of(id: string | null): string;
+}
+
+export const createToolNames = (): ToolNames => {
+  const names = new Map<string, string>();
+  return {
+    add: (id, name) => {
+      const tool = name ?? 'tool';
+      names.set(id ?? '', tool);
+      return tool;
+    },
+    of: (id) => names.get(id ?? '') ?? 'tool',
+  };
+};
+
 /** A part of a message that the decoder does not know. It is shown but not searched for the promise. */
 export const unknownPart = (part: unknown): AgentEvent => ({
   type: 'text',
