@@ -161,9 +161,9 @@ export const readRun = async (
 };
 
 /**
- * Yields the events of a run from the first one on, then those that follow while it runs, each with the view that it led
- * to. Ends with the run. Follows the current or last run unless `run` names another. `env` says where the user's state
- * folder is.
+ * Yields the events of a run from the first one on, then those that follow while it runs, each with the view that it
+ * led to. Ends with the run. Follows the current or last run unless `run` names another. `env` says where the user's
+ * state folder is.
  */
 export async function* followRun(
   project: Project,

@@ -1,4 +1,4 @@
-import { commands, groups } from '../commands/registry.ts';
+import { commands, groups } from '../commands/registry/registry.ts';
 import { type Command, type CommandOption } from '../commands/shared/command.ts';
 import type { Candidate } from '../commands/suggestions.ts';
 import { configKeys, type Flag, flags, optionFlag, type Suggestions } from '../config/flags.ts';

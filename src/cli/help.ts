@@ -1,4 +1,4 @@
-import { commands, groups } from '../commands/registry.ts';
+import { commands, groups } from '../commands/registry/registry.ts';
 import { type Command, commandHeadings, type CommandOption, usageOf } from '../commands/shared/command.ts';
 import { flagHeadings, optionFlag } from '../config/flags.ts';
 import { wrapText } from '../text/wrap.ts';

@@ -38,7 +38,9 @@ const unreadOutputMs = 1000;
 
 type StopSignal = keyof typeof signalExitCodes;
 
-/** Node waits until all output is read, even by a pager that hangs. An interrupted command ends by its signal instead. */
+/**
+ * Node waits until all output is read, even by a pager that hangs. An interrupted command ends by its signal instead.
+ */
 const endUnread = (exitCode: number): void => {
   const signal = (Object.keys(signalExitCodes) as StopSignal[]).find((each) => signalExitCodes[each] === exitCode);
   if (signal) setTimeout(() => process.kill(process.pid, signal), unreadOutputMs).unref();

@@ -1,5 +1,5 @@
 import { type Command, commandHeadings, type CommandOption, usageOf } from '../commands/shared/command.ts';
-import { commands } from '../commands/registry.ts';
+import { commands } from '../commands/registry/registry.ts';
 import { configKeys, envOf, type FlagName, flagHeadings, flagNames, canComeFrom } from '../config/flags.ts';
 
 /** The man page of the program in roff; scripts/build.mjs writes it into the package. */
@@ -35,7 +35,7 @@ export const manPage = (version: string): string =>
     '.SH FILES',
     ...term(
       '.spool/config.json',
-      `Settings of the project: ${configKeys.join(', ')}, worktree, env, changes, harnesses.`,
+      `Settings of the project: ${configKeys.join(', ')}, worktree, env, sources, changes, harnesses.`,
     ),
     ...term('.spool/changes/, .spool/modules/', 'Changes and modules.'),
     ...term('.spool/.state/', 'State, history and logs of runs.'),

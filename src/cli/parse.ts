@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
 import { guesses } from '../commands/guesses.ts';
-import { commands, groups } from '../commands/registry.ts';
+import { commands, groups } from '../commands/registry/registry.ts';
 import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/shared/command.ts';
 import { optionFlag } from '../config/flags.ts';
 import { type UserError, userError } from '../errors.ts';

@@ -32,21 +32,22 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   const folder = userRecordFolder(project, change, env);
   const commands = view ? withSecrets(folder, view).gate.verify : [];
   const target = await changeOf(project, change, view?.source ?? null);
-  const moved = acceptGoal({ project: { root }, change: target, commands, folder });
+  const differences = acceptGoal({ project: { root }, change: target, commands, folder });
   const context = acceptContext({ project, change, env });
   if (context) terminal.print('Accepted the current context.txt.\n');
   const repository = await acceptRepository({ project, change, env });
   if (repository !== null) terminal.print(`Accepted the git repository ${visible(repository)}.\n`);
-  if (moved.length === 0 && (context || repository !== null)) return 0;
-  if (moved.length === 0) {
+  if (differences.length === 0 && (context || repository !== null)) return 0;
+  if (differences.length === 0) {
     terminal.print(`Nothing to accept: the goal of ${change} is unchanged.\n`);
     return 0;
   }
-  await trustAccepted({ project, root, env }, moved);
+  await trustAccepted({ project, root, env }, differences);
   const redactor = createRedactor(env);
-  for (const each of moved.slice(0, maxListed))
+  for (const each of differences.slice(0, maxListed))
     terminal.print(`  ${redactor.oneLine(describeTampering(each, redactor))}\n`);
-  if (moved.length > maxListed) terminal.print(`  and ${pluralise(moved.length - maxListed, 'more change')}\n`);
+  if (differences.length > maxListed)
+    terminal.print(`  and ${pluralise(differences.length - maxListed, 'more change')}\n`);
   terminal.print(`Accepted the current goal of ${change}.\n`);
   return 0;
 };
@@ -59,8 +60,8 @@ interface AcceptedIn {
 }
 
 /** Accepted scripts that the config file runs are trusted in their current form, so landing can run them too. */
-const trustAccepted = async ({ project, root, env }: AcceptedIn, moved: readonly Tampering[]): Promise<void> => {
-  const accepted = new Set(moved.flatMap((each) => (each.kind === 'task' ? [] : [`./${each.key}`])));
+const trustAccepted = async ({ project, root, env }: AcceptedIn, differences: readonly Tampering[]): Promise<void> => {
+  const accepted = new Set(differences.flatMap((each) => (each.kind === 'task' ? [] : [`./${each.key}`])));
   const { files } = namedIn({ root }, await readConfig(project));
   const scripts = files.filter(({ source }) => accepted.has(source));
   if (scripts.length > 0) await addTrust(env, project, scripts);

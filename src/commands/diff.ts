@@ -54,8 +54,8 @@ const statOf = async (saved: RunCheckpoints, [from, to]: readonly [string, strin
 };
 
 /**
- * The two commits to compare. One iteration is compared with its parent, which includes what the user changed before it.
- * An iteration that changed nothing shares the commit of the one before. A range without an end goes to the last
+ * The two commits to compare. One iteration is compared with its parent, which includes what the user changed before
+ * it. An iteration that changed nothing shares the commit of the one before. A range without an end goes to the last
  * iteration, one without a beginning starts before the first.
  */
 const commitsOf = async (saved: RunCheckpoints, range: string): Promise<[string, string]> => {

@@ -1,4 +1,4 @@
 import type { Invocation } from './shared/command.ts';
 import { steerRuns } from './steer.ts';
 
-export const run = (call: Invocation): Promise<number> => steerRuns(call, 'pause');
+export const run = (invocation: Invocation): Promise<number> => steerRuns(invocation, 'pause');

@@ -58,7 +58,7 @@ interface OldRuns {
 
 /** Includes changes that are archived or deleted. Skips changes with a running loop. */
 const findOldRuns = async (project: Project, tree: WorkTree | null, keep: number): Promise<OldRuns[]> => {
-  const changes = await folderNames(allRunsFolder(project));
+  const changes = folderNames(allRunsFolder(project));
   const all = await Promise.all(
     changes.map(async (change) => {
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };

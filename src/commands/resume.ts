@@ -4,7 +4,7 @@ import type { Invocation } from './shared/command.ts';
 import { steerRuns } from './steer.ts';
 
 /** An agent may stop or pause a run, but not resume one that a person has paused. */
-export const run = async (call: Invocation): Promise<number> => {
+export const run = async (invocation: Invocation): Promise<number> => {
   if (isInsideIteration()) throw userError('in-iteration', 'resume');
-  return steerRuns(call, 'resume');
+  return steerRuns(invocation, 'resume');
 };

@@ -30,7 +30,9 @@ interface Found {
   readonly archived: boolean;
 }
 
-/** `002` is the module, although it is also a prefix of all its changes. An archived change is found if nothing else is. */
+/**
+ * `002` is the module, although it is also a prefix of all its changes. An archived change is found if nothing else is.
+ */
 const find = async (project: Project, query: string): Promise<Found> => {
   const modules = listModules(project);
   const module = modules.find((name) => name === query || moduleIdOf(name) === query);

@@ -28,6 +28,8 @@ export const lookUpSuggestions = async (
       return modules(surroundings);
     case 'changes and modules':
       return [...(await changes(surroundings)), ...(await modules(surroundings))];
+    case 'sources':
+      return (await import('../changes/folders.ts')).sourceNames.map((value) => ({ value }));
     case 'agents':
       return agents(typed, surroundings);
     case 'keys':

@@ -3,8 +3,8 @@ import { notifyKinds } from './notifications.ts';
 import type { Value, ValueKind } from './values.ts';
 
 /**
- * The flags of `spool ralph`. Parsing, `--help`, the keys of .spool/config.json, its schema and the SPOOL_* variables are
- * all derived from this table.
+ * The flags of `spool ralph`. Parsing, `--help`, the keys of .spool/config.json, its schema and the SPOOL_* variables
+ * are all derived from this table.
  */
 
 export interface Flag {
@@ -45,7 +45,7 @@ export type FlagHeading = (typeof flagHeadings)[number];
 
 /** Words, or what to look up when the user presses Tab. */
 export type Suggestions =
-  'changes' | 'modules' | 'changes and modules' | 'agents' | 'files' | 'keys' | readonly string[];
+  'changes' | 'modules' | 'changes and modules' | 'sources' | 'agents' | 'files' | 'keys' | readonly string[];
 
 export type Source = 'flag' | 'env' | 'config';
 
@@ -70,7 +70,7 @@ export const flags = {
   source: {
     kind: 'name',
     heading: 'What to run',
-    suggest: ['spool', 'openspec', 'ito', 'spec-kit', 'kiro'],
+    suggest: 'sources',
     placeholder: 'name',
     help: 'Where the change is from, if several sources have one with the same ID',
     sources: ['flag', 'env'],
@@ -469,6 +469,13 @@ export const optionFlag = ({ name, negated }: { readonly name: string; readonly 
 
 /** The flag turns off what is on by default. */
 export const isNegated = (flag: Flag): boolean => flag.default === true;
+
+/** The value of a flag that is not set, as the user would write it; null if it has none. */
+export const defaultOf = (flag: Flag): boolean | readonly string[] | string | null => {
+  if (flag.kind === 'boolean') return isNegated(flag);
+  if (isRepeatable(flag)) return [];
+  return typeof flag.default === 'string' ? flag.default : null;
+};
 
 /** The flag may be given several times. */
 export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean =>

@@ -2,8 +2,8 @@ import type { Change } from '../changes/source.ts';
 import type { Resolved } from './resolve.ts';
 
 /**
- * Adds the verify commands that changes have in their own files to the settings, unless a flag, a variable or the config
- * file sets some. They are the project's, so they need the same trust as those in the config file.
+ * Adds the verify commands that changes have in their own files to the settings, unless a flag, a variable or the
+ * config file sets some. They are the project's, so they need the same trust as those in the config file.
  */
 export const withOwnCommands = <Settings extends Pick<Resolved, 'config' | 'explicit' | 'forChange'>>(
   resolved: Settings,

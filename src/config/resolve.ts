@@ -1,14 +1,13 @@
 import { userError } from '../errors.ts';
 import {
   canComeFrom,
+  defaultOf,
   envOf,
   type Flag,
   flagNames,
   type FlagName,
   flagOf,
   flags,
-  isNegated,
-  isRepeatable,
   type Options,
   type FileSettings,
   type FlagValues,
@@ -20,7 +19,9 @@ import { isPassName, type PassList } from '../process/passed-environment.ts';
 import type { Project } from '../store/project.ts';
 import { type Settings, type Config, noConfig, readConfig } from './file.ts';
 
-/** Flags as they were typed: text for those with a value, a list for repeatable ones, true or false for boolean ones. */
+/**
+ * Flags as they were typed: text for those with a value, a list for repeatable ones, true or false for boolean ones.
+ */
 export type RawFlags = Readonly<Record<string, string | boolean | readonly string[]>>;
 
 export interface Resolved {
@@ -40,7 +41,9 @@ export interface Resolved {
   readonly passLists: readonly PassList[];
 }
 
-/** Parses the flags of `spool ralph` among those that were typed. Needs no project, so a bad flag is reported anywhere. */
+/**
+ * Parses the flags of `spool ralph` among those that were typed. Needs no project, so a bad flag is reported anywhere.
+ */
 export const parseFlags = (raw: RawFlags): FlagValues =>
   Object.fromEntries(
     flagNames.flatMap((name) => {
@@ -49,7 +52,9 @@ export const parseFlags = (raw: RawFlags): FlagValues =>
     }),
   );
 
-/** Precedence, lowest to highest: defaults, .spool/config.json, its settings for the change, SPOOL_* variables, flags. */
+/**
+ * Precedence, lowest to highest: defaults, .spool/config.json, its settings for the change, SPOOL_* variables, flags.
+ */
 export const resolveOptions = async (sources: {
   flagValues: FlagValues;
   env: NodeJS.ProcessEnv;
@@ -81,7 +86,9 @@ const recorded = (settings: FileSettings): FileSettings =>
   settings.notify === undefined ? settings : { ...settings, notify: withoutTokens(settings.notify) };
 
 const optionsOf = (given: ReadonlyMap<FlagName, Value>, special: FlagValues, config: FlagValues): Options =>
-  checked(flagNames.map((name) => [name, given.get(name) ?? special[name] ?? config[name] ?? defaultOf(flags[name])]));
+  checked(
+    flagNames.map((name) => [name, given.get(name) ?? special[name] ?? config[name] ?? defaultValue(flags[name])]),
+  );
 
 /** The options that the file alone sets, for all changes and for each that it names. Throws if two values conflict. */
 export const optionsIn = ({ values, changes }: Config): Options[] =>
@@ -135,10 +142,9 @@ const parsed = (name: FlagName, where: string, raw: string): Value => {
 const badValue = (name: FlagName, where: string, raw: string) =>
   userError('bad-value', where, expects[flags[name].kind], name === 'notify' ? describeTarget(raw) : raw);
 
-const defaultOf = (flag: Flag): Value | null => {
-  if (flag.kind === 'boolean') return isNegated(flag);
-  if (isRepeatable(flag)) return [];
-  return typeof flag.default === 'string' ? parseValue(flag.kind, flag.default) : null;
+const defaultValue = (flag: Flag): Value | null => {
+  const written = defaultOf(flag);
+  return typeof written === 'string' ? parseValue(flag.kind, written) : written;
 };
 
 /** The lists from SPOOL_ENV_PASS and from the config file, if they are set. */

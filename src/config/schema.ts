@@ -1,4 +1,4 @@
-import { configKeys, type Flag, flags, isNegated, isRepeatable } from './flags.ts';
+import { configKeys, defaultOf, type Flag, flags, isNegated } from './flags.ts';
 import { defaultFolders } from '../changes/folders.ts';
 import type { ValueKind } from './values.ts';
 
@@ -80,13 +80,13 @@ const customHarness = {
 const property = (flag: Flag) => ({
   ...shapes[flag.kind],
   description: isNegated(flag) ? `false: ${flag.help}` : flag.help,
-  default: defaultOf(flag),
+  default: defaultJson(flag),
 });
 
-const defaultOf = (flag: Flag) => {
-  if (flag.kind === 'boolean') return isNegated(flag);
-  if (isRepeatable(flag)) return [];
-  return typeof flag.default === 'string' && /^\d+$/.test(flag.default) ? Number(flag.default) : flag.default;
+/** JSON has numbers. A setting without a default has none in the schema either. */
+const defaultJson = (flag: Flag) => {
+  const written = defaultOf(flag) ?? undefined;
+  return typeof written === 'string' && /^\d+$/.test(written) ? Number(written) : written;
 };
 
 /** A name with an optional model. */

@@ -3,7 +3,8 @@ import { hasControls, isName, nameRule } from '../text/names.ts';
 
 /**
  * The form of a value. A `name` cannot be mistaken for a flag, and neither can the parts of `agents`: names, each with
- * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `commands` and `notifications` are lists.
+ * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `commands` and
+ * `notifications` are lists.
  */
 export type ValueKind =
   | 'text'

@@ -27,8 +27,8 @@ export interface GuardRequest extends GoalRequest {
 /**
  * Detects an agent that changes the goal instead of reaching it: deleted or reworded tasks, edits to the proposal, the
  * design, specs, the module or settings, or to files that decide the verify commands. Edits that a user makes between
- * two iterations, or accepts, become the expected goal. Files that appear while an agent runs are its own to change until
- * a user changes them.
+ * two iterations, or accepts, become the expected goal. Files that appear while an agent runs are its own to change
+ * until a user changes them.
  */
 export interface Guard {
   /** Nothing was guarded before, or only for other commands: the current version of what decides these is expected. */

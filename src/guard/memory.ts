@@ -1,7 +1,10 @@
 import { missingTasks } from '../changes/tasks.ts';
 import type { Hashes } from './goal.ts';
 
-/** What is expected of the goal, and what it was when an agent was last seen. Pure: `saved-memory.ts` loads and saves it. */
+/**
+ * What is expected of the goal, and what it was when an agent was last seen. Pure: `saved-memory.ts` loads and saves
+ * it.
+ */
 export interface Memory {
   readonly v: 2;
   /** An agent is running, or was when Spool was killed: it may have made any edit since. */

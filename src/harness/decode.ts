@@ -10,13 +10,13 @@ const longestPlainLine = 32 * 1024;
  * Turns the bytes of a process into events. Characters split between chunks are joined, lines end only at "\n", and the
  * plain lines of one chunk become one event.
  */
-export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => void) => {
-  const seeAll = (events: readonly AgentEvent[]) => events.forEach(see);
+export const createEventStream = (decoder: Decoder, onEvent: (event: AgentEvent) => void) => {
+  const onEvents = (events: readonly AgentEvent[]) => events.forEach(onEvent);
   let plain = '';
   let understood = false;
   let notUnderstood = 0;
-  const seePlain = () => {
-    if (plain !== '') see({ type: 'text', text: plain, plain: true });
+  const flushPlain = () => {
+    if (plain !== '') onEvent({ type: 'text', text: plain, plain: true });
     plain = '';
   };
   const stdout = createLineSplitter({
@@ -31,8 +31,8 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
         return;
       }
       understood = true;
-      seePlain();
-      seeAll(events);
+      flushPlain();
+      onEvents(events);
     },
     piece: (text) => {
       plain += text;
@@ -40,26 +40,26 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
   });
   const stderr = createLineSplitter({
     line: (line) => {
-      see({ type: 'stderr', text: line });
-      seeAll(decoder.stderr?.(line) ?? []);
+      onEvent({ type: 'stderr', text: line });
+      onEvents(decoder.stderr?.(line) ?? []);
     },
-    piece: (text) => see({ type: 'stderr', text }),
+    piece: (text) => onEvent({ type: 'stderr', text }),
   });
   return {
     write: (source: 'stdout' | 'stderr', chunk: Uint8Array) => {
       (source === 'stdout' ? stdout : stderr).write(chunk);
-      seePlain();
+      flushPlain();
     },
     end: () => {
       stdout.end();
-      seePlain();
+      flushPlain();
       stderr.end();
       if (understood && notUnderstood > 0)
-        see({
+        onEvent({
           type: 'stderr',
           text: `${notUnderstood} ${notUnderstood === 1 ? 'line' : 'lines'} of its output could not be decoded. Is Spool up to date?`,
         });
-      seeAll(decoder.end());
+      onEvents(decoder.end());
     },
   };
 };

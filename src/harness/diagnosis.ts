@@ -15,13 +15,14 @@ interface DiagnosisOptions {
 }
 
 /**
- * Passes on the events of one process, adds an error if the process failed and no event says why, and adds advice to every
- * error. Agents that are not signed in, or that do not trust the folder, often report it only on stderr and by exit code.
+ * Passes on the events of one process, adds an error if the process failed and no event says why, and adds advice to
+ * every error. Agents that are not signed in, or that do not trust the folder, often report it only on stderr and by
+ * exit code.
  */
 export const createDiagnosis = (
   harness: Harness,
   { allowAll, redactor }: DiagnosisOptions,
-  see: (event: AgentEvent) => void,
+  onEvent: (event: AgentEvent) => void,
 ) => {
   /** Longer than they are shown: they are redacted before they are shortened. */
   const stderr: string[] = [];
@@ -34,14 +35,14 @@ export const createDiagnosis = (
   let hasEvents = false;
 
   return {
-    see(event: AgentEvent): void {
+    observe(event: AgentEvent): void {
       if (event.type === 'stderr' && event.text.trim() !== '')
         stderr.push(event.text.trim().slice(0, longestLine + longestSecret));
       if (stderr.length > keptLines) stderr.shift();
       if (event.type === 'text' && event.plain) stdoutEnd = lastPart(stdoutEnd, event.text);
-      if (event.type === 'denied') return see({ ...event, ...denials.add(event) });
+      if (event.type === 'denied') return onEvent({ ...event, ...denials.add(event) });
       if (event.type === 'tool' || (event.type === 'text' && !event.plain)) hasEvents = true;
-      if (event.type !== 'error') return see(event);
+      if (event.type !== 'error') return onEvent(event);
       // Reported only if there is no other error: it does not explain why the output stopped.
       if (event.kind === 'truncated') {
         truncated ??= event;
@@ -49,7 +50,7 @@ export const createDiagnosis = (
       }
       explained = true;
       const message = redactor.beginningOf(event.message, longestMessage);
-      see(withAdvice({ ...event, message }, harness, allowAll));
+      onEvent(withAdvice({ ...event, message }, harness, allowAll));
     },
     end({ end, exitCode }: TurnEnd): void {
       if (explained) return;
@@ -57,9 +58,9 @@ export const createDiagnosis = (
         const stdout = linesOf(redactor.endOf(stdoutEnd, keptLength));
         const lines = (all: readonly string[]) => all.map((line) => redactor.beginningOf(line, longestLine));
         const last = { stdout: lines(stdout), stderr: lines(stderr), hasEvents };
-        return see(withAdvice(exitProblem(harness, exitCode!, last), harness, allowAll));
+        return onEvent(withAdvice(exitProblem(harness, exitCode!, last), harness, allowAll));
       }
-      if (truncated) see(truncated);
+      if (truncated) onEvent(truncated);
     },
   };
 };

@@ -6,9 +6,9 @@ interface ErrorLine {
 }
 
 /**
- * Finds the last line in which an agent CLI says why it failed, and the kind of that error. Returns null if there is none.
- * The lines also contain the output of its tools: names of tests, code, diffs, and logs of the program it works on.
- * `own` means that the lines probably come from the CLI itself, unless they look like test output.
+ * Finds the last line in which an agent CLI says why it failed, and the kind of that error. Returns null if there is
+ * none. The lines also contain the output of its tools: names of tests, code, diffs, and logs of the program it works
+ * on. `own` means that the lines probably come from the CLI itself, unless they look like test output.
  */
 export const findErrorLine = (lines: readonly string[], { own }: { own: boolean }): ErrorLine | null => {
   const words = lines.map(withoutDecoration);
@@ -84,7 +84,9 @@ const words: readonly (readonly [RegExp, RegExp | null, AgentErrorKind])[] = [
   ],
 ];
 
-/** Removes quotations, which mention an error rather than report one. JSON is kept: it is the response of a provider. */
+/**
+ * Removes quotations, which mention an error rather than report one. JSON is kept: it is the response of a provider.
+ */
 const unquoted = (line: string): string =>
   /\{\s*"/.test(line) ? line : line.replaceAll(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, '');
 

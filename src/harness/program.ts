@@ -11,8 +11,8 @@ export interface Lookup {
 
 /**
  * The executable of an agent, or null if it is not installed. A built-in agent is never taken from the project or the
- * repository around it: a clone or an agent may have put a file there, and the user never agreed to run it. A custom agent
- * was trusted together with its command.
+ * repository around it: a clone or an agent may have put a file there, and the user never agreed to run it. A custom
+ * agent was trusted together with its command.
  */
 export const agentProgram = ({ launch: { binary }, custom }: Harness, { env, cwds }: Lookup): string | null =>
   custom ? onPath(binary, env.PATH ?? '') : trustedProgram(binary, env.PATH ?? '', untrustedAroundAll(cwds));
@@ -21,7 +21,9 @@ export const agentProgram = ({ launch: { binary }, custom }: Harness, { env, cwd
 export const passedOver = ({ launch: { binary } }: Harness, { env }: Lookup): string | null =>
   onPath(binary, env.PATH ?? '');
 
-/** The environment for queries such as `--version`. The interpreter of the agent is not looked up in the project either. */
+/**
+ * The environment for queries such as `--version`. The interpreter of the agent is not looked up in the project either.
+ */
 export const askingEnvironment = ({ env, cwds }: Lookup): NodeJS.ProcessEnv =>
   withTrustedPath(env, untrustedAroundAll(cwds));
 

@@ -1,7 +1,7 @@
 /**
  * Finds when a usage limit resets, in the forms that providers and agents use: a Unix timestamp after a bar, a date and
- * time, a time of day with an optional day and time zone, or a duration. Returns Unix milliseconds, or null if the message
- * has none.
+ * time, a time of day with an optional day and time zone, or a duration. Returns Unix milliseconds, or null if the
+ * message has none.
  */
 export const resetTime = (message: string, now: Date): number | null => {
   const at = read(message, now);
@@ -103,7 +103,10 @@ const zones: Readonly<Record<string, string>> = {
   jst: 'Asia/Tokyo',
 };
 
-/** `(Pacific/Auckland)`, `15:00 UTC`, `3pm PST`, `GMT+2`. Returns undefined, the zone of this machine, for unknown names. */
+/**
+ * `(Pacific/Auckland)`, `15:00 UTC`, `3pm PST`, `GMT+2`. Returns undefined, the zone of this machine, for unknown
+ * names.
+ */
 const zoneOf = (text: string): string | undefined => {
   const [, sign, hours] = /(?<![/\w])(?:UTC|GMT)\s?([+-])(\d{1,2})\b/.exec(text) ?? [];
   // The Etc/GMT zones have inverted signs.

@@ -5,8 +5,8 @@ import type { Redactor } from '../secrets/redact.ts';
 import type { Harness, Job } from './harness.ts';
 
 /**
- * A conversation with an agent: opened once per run, prompted once per iteration, closed when the run ends. A session may
- * start a process for each turn or keep one running.
+ * A conversation with an agent: opened once per run, prompted once per iteration, closed when the run ends. A session
+ * may start a process for each turn or keep one running.
  */
 export interface AgentSession {
   /** Runs one turn, from its prompt to its last event. Rejects only if the output cannot be recorded. */

@@ -39,7 +39,7 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
   const diagnosis = createDiagnosis(harness, { allowAll: job.allowAll, redactor: run.redactor }, (event) =>
     abort(observer.onEvent(event)),
   );
-  const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.see(event));
+  const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.observe(event));
   const watchdog = createWatchdog(run.deadlines, abort);
   const launch = {
     ...run,

@@ -128,8 +128,8 @@ const whyDirty = async ({ project, target, branch, prefix }: Landing, worktree: 
   const found = await findWorkTree(worktree, '');
   const busy = found.kind === 'found' ? operationInProgress(found.tree) : null;
   if (busy !== null) return `${busy} is in progress`;
-  const there = await currentBranch(worktree);
-  if (there !== branch) return `it is on ${there ?? 'no branch'}`;
+  const current = await currentBranch(worktree);
+  if (current !== branch) return `it is on ${current ?? 'no branch'}`;
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git status failed in it';
   const copies = planningPaths(project, target).map((path) => `${prefix}${path}`);

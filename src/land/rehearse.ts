@@ -41,8 +41,8 @@ export const rehearse = async (landing: Landing): Promise<string> => {
 };
 
 /**
- * Resolves two kinds of conflicts: ticks of the agent with tasks that were added on the base, and files that are the same
- * at both tips. Returns null for any other.
+ * Resolves two kinds of conflicts: ticks of the agent with tasks that were added on the base, and files that are the
+ * same at both tips. Returns null for any other.
  */
 const resolveConflict =
   ({ project, target, prefix, tip, baseTip }: Landing) =>
@@ -94,11 +94,11 @@ const verify = async (landing: Landing): Promise<void> => {
   makeRalphFolder(project, change);
   const logFile = landLog(project, change);
   const log = relative(project.root, logFile);
-  const family = tagForPath(staging);
+  const tagPrefix = tagForPath(staging);
   const root = join(staging, prefix);
   createFolder(root);
   const opening = isSandboxed
-    ? openSandboxFor({ project, options, cwd, env, stop: stopSignals.stop }, family, [])
+    ? openSandboxFor({ project, options, cwd, env, stop: stopSignals.stop }, tagPrefix, [])
     : null;
   const sandbox = await opening?.catch((error: unknown) => {
     throwIfStopped(stopSignals);
@@ -116,7 +116,7 @@ const verify = async (landing: Landing): Promise<void> => {
     checkIn(root, (path) => commandLine('git', 'diff', landing.base, landing.branch, '--', path));
   const setUpAndVerify = async () => {
     if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
-    if (!(await passes(provision({ ...shellOptions, project, options, root, family, checkSetup }))))
+    if (!(await passes(provision({ ...shellOptions, project, options, root, tagPrefix, checkSetup }))))
       throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
     const deciding = deciderHashes(root, commands);
     for (const command of commands) {
@@ -127,14 +127,14 @@ const verify = async (landing: Landing): Promise<void> => {
         ...shellOptions,
         command,
         cwd: root,
-        tag: `${family}/verify`,
+        tag: `${tagPrefix}/verify`,
         timeoutMs: options.verifyTimeout,
         stopGraceMs: options.stopGrace,
       });
       if (!(await passes(result.then(({ outcome }) => outcome))))
         throw userError('land-verify-failed', redactor.text(command), log);
-      const [moved] = changedFiles(root, deciding);
-      if (moved !== undefined) throw userError('land-gate-changed', redactor.text(command), moved);
+      const [changed] = changedFiles(root, deciding);
+      if (changed !== undefined) throw userError('land-gate-changed', redactor.text(command), changed);
     }
   };
   try {

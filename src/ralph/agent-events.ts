@@ -7,8 +7,8 @@ export type AgentEvent =
   /** `denied`: the call was not permitted. */
   | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean; readonly denied?: true }
   /**
-   * A tool or permission was denied. Not an error: the agent may continue. It may come from stderr, so its position among
-   * the events means nothing.
+   * A tool or permission was denied. Not an error: the agent may continue. It may come from stderr, so its position
+   * among the events means nothing.
    */
   | ({ readonly type: 'denied' } & Denial)
   /** Usage of one step, or of the whole iteration. Values that the agent does not report are null. */

@@ -22,7 +22,9 @@ interface RecordRedactor {
 /** Counts the calls of all tools beyond `maxTools`. */
 const otherTools = '(others)';
 
-/** Redacts a record and limits its size, since it is one line of the history. Lists are shortened first: it is faster. */
+/**
+ * Redacts a record and limits its size, since it is one line of the history. Lists are shortened first: it is faster.
+ */
 export const boundRecord = (record: IterationRecord, redactor: RecordRedactor): IterationRecord =>
   redactor.data({
     ...boundAttempt(record, redactor),

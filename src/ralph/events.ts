@@ -46,7 +46,10 @@ export interface Stop {
   readonly allowAllHelps?: true;
 }
 
-/** Everything that happens in a run; `run-ended` is the last event of a start. The terminal output, state.json and the status are derived from this stream. */
+/**
+ * Everything that happens in a run; `run-ended` is the last event of a start. The terminal output, state.json and the
+ * status are derived from this stream.
+ */
 export type RunEvent =
   | {
       readonly type: 'run-started';

@@ -42,17 +42,21 @@ export interface LoopHost {
   /** The agent is stopped as soon as `onEvent` returns a reason. */
   runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
   /**
-   * Takes a snapshot of the work tree. The returned function commits and describes the changes since then; `lastWords` is
-   * the end of the last message of the agent.
+   * Takes a snapshot of the work tree. The returned function commits and describes the changes since then; `lastWords`
+   * is the end of the last message of the agent.
    */
   trackWork(iteration: number): Promise<(lastWords: string) => Promise<IterationChanges>>;
   /** Returns the work that is in no commit. Called once, before `release`. */
   uncommitted(): Promise<readonly Uncommitted[]>;
   /** What the whole run has changed; null if it is not known. Called once, before `release`. */
   changed(): Promise<DiffStat | null>;
-  /** Releases the workspace and returns lines for the user about it. Called once, right before `run-ended` is emitted. */
+  /**
+   * Releases the workspace and returns lines for the user about it. Called once, right before `run-ended` is emitted.
+   */
   release(reason: StopReason): Promise<readonly string[]>;
-  /** Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before. */
+  /**
+   * Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before.
+   */
   gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;

@@ -20,8 +20,8 @@ export interface Progress {
 }
 
 /**
- * Decides whether the loop continues. The first reason to stop wins: the agent's verdict, then interruption, failure, and
- * the limits.
+ * Decides whether the loop continues. The first reason to stop wins: the agent's verdict, then interruption, failure,
+ * and the limits.
  */
 export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): Decision => {
   const { limits } = plan;

@@ -42,7 +42,9 @@ export interface PromptDocument {
   readonly text: string;
 }
 
-/** Builds the prompt of an iteration: preamble, context, last result, proposal, module, documents, the user's prompt. */
+/**
+ * Builds the prompt of an iteration: preamble, context, last result, proposal, module, documents, the user's prompt.
+ */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
   const { changeId, moduleId, proposal, module, documents = [], taskFile } = options;
   const title = taskFile ? `Task File (${taskFile.path})` : `Change Proposal${inParentheses(changeId)}`;

@@ -6,7 +6,9 @@ import { decide } from './policy.ts';
 import { addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
 
-/** Rebuilds the view from its start and its records. Unless they show that the run has ended, it counts as interrupted. */
+/**
+ * Rebuilds the view from its start and its records. Unless they show that the run has ended, it counts as interrupted.
+ */
 export const rebuildView = (start: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.iteration > start.finishedIterations);
   const totals = newer.reduce<RunTotals>(addRecord, start);

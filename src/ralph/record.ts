@@ -56,7 +56,9 @@ export interface IterationRecord {
   readonly denied: Denials | null;
   /** Why the agent gave up, in its own words. */
   readonly blocked: string | null;
-  /** Result of the gate, which runs for a promise or, with --verify-each, for every iteration; null if it did not run. */
+  /**
+   * Result of the gate, which runs for a promise or, with --verify-each, for every iteration; null if it did not run.
+   */
   readonly gate: GateReport | null;
   /** Task counts at the end; null if there are no tasks. */
   readonly tasks: TaskCount | null;

@@ -20,7 +20,10 @@ export interface RunView extends RunTotals {
   readonly detail: string | null;
   /** A new run with --allow-all would not stop for this cause; missing in older runs. */
   readonly allowAllHelps?: boolean;
-  /** The error with which Spool itself ended. The status stays `running`, as the run can be resumed; missing in older runs. */
+  /**
+   * The error with which Spool itself ended. The status stays `running`, as the run can be resumed; missing in older
+   * runs.
+   */
   readonly error?: string | null;
   /** The current iteration, or the last one. */
   readonly iteration: number;
@@ -101,7 +104,10 @@ export const isWorking = ({
 export const isLastIteration = (view: RunView): boolean =>
   isWorking(view) && view.maxIterations !== null && view.iteration >= view.maxIterations;
 
-/** The view without secrets, for files in the project and for notifications. The fields that identify the run are unchanged. */
+/**
+ * The view without secrets, for files in the project and for notifications. The fields that identify the run are
+ * unchanged.
+ */
 export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {
   const { run, change, source, module, status, cause, workspace, startedAt, updatedAt, endedAt } = view;
   return { ...clean(view), run, change, source, module, status, cause, workspace, startedAt, updatedAt, endedAt };

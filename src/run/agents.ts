@@ -1,4 +1,3 @@
-import { allowedEnvironment } from '../process/scope.ts';
 import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
 import { checkLimits } from './reported-limits.ts';
 import type { RunSpec } from './spec.ts';
@@ -31,12 +30,4 @@ export const usableAgents = (
     );
   const unchecked = checkLimits({ agents, limits: plan.limits }, findHarness);
   return { agents, notices: [...missing.map(({ message }) => message), ...ignoredModels, ...unchecked] };
-};
-
-/**
- * Returns a notice if some variables are not passed on: an agent that needs one of them may fail without a clear error.
- */
-export const limitedEnvironment = (env: NodeJS.ProcessEnv): string[] => {
-  const [all, some] = [Object.keys(env).length, Object.keys(allowedEnvironment(env)).length];
-  return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
 };

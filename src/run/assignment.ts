@@ -65,8 +65,8 @@ export const describeFiles = (change: Change, root: string): PromptOptions => {
 };
 
 /**
- * Reads the proposal, the module and the other documents again for every iteration, to include the user's edits. An edit
- * that an agent may have made is ignored until it is accepted: the expected version is used instead.
+ * Reads the proposal, the module and the other documents again for every iteration, to include the user's edits. An
+ * edit that an agent may have made is ignored until it is accepted: the expected version is used instead.
  */
 export const createAssignmentReader = (
   context: RestoreContext & Pick<RunContext, 'project' | 'assignment' | 'workspace'>,

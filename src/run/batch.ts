@@ -59,12 +59,7 @@ export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Pr
 const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
   const { parallel, announce, stopSignals } = services;
   checkBranches(specs, parallel);
-  const queue = await Promise.all(
-    specs.map(async (spec) => ({
-      spec,
-      claims: claimsOf(spec.target, spec.project.root),
-    })),
-  );
+  const queue = specs.map((spec) => ({ spec, claims: claimsOf(spec.target, spec.project.root) }));
   const requests = createRequests();
   const waiting = watchQueue(specs, services);
   const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {

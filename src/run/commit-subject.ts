@@ -11,8 +11,9 @@ interface DoneWork {
 }
 
 /**
- * Says on one line what an iteration has done: the tasks that it ticked, or the agent's last sentence about it. Contains no
- * secrets and no control characters, and does not start with a character that git or a shell treats specially.
+ * Says on one line what an iteration has done: the tasks that it ticked, or the agent's last sentence about it.
+ * Contains no secrets and no control characters, and does not start with a character that git or a shell treats
+ * specially.
  */
 export const commitSubject = (
   { ticked, lastWords, iteration }: DoneWork,

@@ -6,7 +6,7 @@ import { describeTampering } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../changes/tasks.ts';
 import { type GateReport, type GateRun, maxListed } from '../ralph/record.ts';
-import { passes } from '../ralph/gate-result.ts';
+import { passes, runsCommands } from '../ralph/gate-result.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from './context.ts';
@@ -36,11 +36,12 @@ type CommandContext = Pick<
 /** Checks whether a promise counts: quick checks first, then the verify commands. */
 export const createGate =
   (context: GateContext): LoopHost['gate'] =>
-  async (iteration, { completionFound: promised, error }) => {
+  async (iteration, verdict) => {
     const { gate } = context.plan;
+    const { completionFound: promised } = verdict;
     const isGuarded = promised && !gate.allowTampering;
     const seen = context.guard.after();
-    if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
+    if (!promised && !runsCommands(gate, verdict)) return null;
     // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
     const openTasks = promised && gate.requireTasks ? openTasksOf(context) : [];
@@ -61,14 +62,14 @@ export const createGate =
     return { ...found, passed: passes(found) };
   };
 
-const unique = (moved: readonly Tampering[]): Tampering[] => [
-  ...new Map(moved.map((each) => [JSON.stringify(each), each])).values(),
+const unique = (differences: readonly Tampering[]): Tampering[] => [
+  ...new Map(differences.map((each) => [JSON.stringify(each), each])).values(),
 ];
 
 /** Describes what was changed in the goal, and how to restore or accept it. */
 const tamperingOf = async (
   context: RestoreContext & Pick<RunContext, 'redactor'>,
-  moved: readonly Tampering[],
+  differences: readonly Tampering[],
   byAgent: readonly Tampering[],
 ) => {
   const describe = (each: Tampering) => describeTampering(each, context.redactor);
@@ -79,10 +80,10 @@ const tamperingOf = async (
     return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
   };
   return {
-    tampering: moved.slice(0, maxListed).map(sentence),
-    tamperingCount: moved.length,
-    restore: await restoreInstructions(context, moved),
-    accept: moved.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
+    tampering: differences.slice(0, maxListed).map(sentence),
+    tamperingCount: differences.length,
+    restore: await restoreInstructions(context, differences),
+    accept: differences.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
   } satisfies Partial<GateReport>;
 };
 

@@ -151,7 +151,7 @@ const createContextReader = (
 
 const runHarness =
   (context: RunContext): LoopHost['runAgent'] =>
-  async ({ agent, iteration, prompt, deadlines }, see) => {
+  async ({ agent, iteration, prompt, deadlines }, onEvent) => {
     const { findHarness, reporter, plan, folder, stopSignals, guard, sessions } = context;
     guard.before();
     const { allowAll, change, run } = plan;
@@ -163,7 +163,7 @@ const runHarness =
         logFile: moveEarlier(iterationLog(folder, iteration)),
         deadlines,
       },
-      { onEvent: see, drained: () => reporter.drained(stopSignals.stop) },
+      { onEvent, drained: () => reporter.drained(stopSignals.stop) },
     );
     ensureRunState(context);
     return ended;

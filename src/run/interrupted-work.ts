@@ -76,8 +76,8 @@ interface LeftBehind {
 }
 
 /**
- * `last` is the tree of the last checkpoint, `now` the tree of the work tree. A file whose ctime, which cannot be set, is
- * older than the last write to the log was changed while the agent was running.
+ * `last` is the tree of the last checkpoint, `now` the tree of the work tree. A file whose ctime, which cannot be set,
+ * is older than the last write to the log was changed while the agent was running.
  */
 const findLeftBehind = async (
   { plan, folder }: Pick<RunContext, 'plan' | 'folder'>,

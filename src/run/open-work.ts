@@ -16,7 +16,7 @@ import { openWorkspaceCopies } from './copies.ts';
 import type { RunDeadline } from './deadline.ts';
 import type { Planned } from './plan.ts';
 import { noteRepository } from './repository.ts';
-import { commitsSince, lastActivityOf } from './unsettled.ts';
+import { commitsSince, lastActivityOf } from './changed-goal.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** What agents work on, and what is watched there. */
@@ -74,7 +74,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
 };
 
 /** One run of a batch at a time: setting up a worktree uses the repository. */
-const openPlannedWorkspace = async (request: WorkRequest): Promise<Workspace> => {
+const openPlannedWorkspace = (request: WorkRequest): Promise<Workspace> => {
   const { plan, previous, deadline, trusted, batch } = request;
   const { change } = plan;
   const exclusive = batch?.exclusive ?? ((work) => work());

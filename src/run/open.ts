@@ -8,7 +8,7 @@ import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { readState } from '../store/state.ts';
 import { pluralise } from '../text/format.ts';
-import { limitedEnvironment, usableAgents } from './agents.ts';
+import { usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import { type RunControl, withControl } from './control.ts';
@@ -17,7 +17,7 @@ import type { DraftRun } from './draft.ts';
 import { watchLimits } from './reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
-import { specNotices } from './spec-notices.ts';
+import { environmentNotice, specNotices } from './start-notices.ts';
 import { planAgain, type Planned } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
@@ -134,7 +134,7 @@ const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun,
       ...(spec.notices ?? []),
       ...(await specNotices(spec)),
       ...damaged,
-      ...limitedEnvironment(env),
+      ...environmentNotice(env),
       ...notices,
       ...found.notices,
     ],

@@ -5,8 +5,8 @@ import { fileKey } from '../git/snapshot/find-skipped.ts';
 const maxScans = 2;
 
 /**
- * Returns a function that lists the files that receive Spool's own output, by `fileKey`: files that stdout and stderr are
- * redirected to, and on Linux also files that the readers of a pipe (`| tee night.log`) write to.
+ * Returns a function that lists the files that receive Spool's own output, by `fileKey`: files that stdout and stderr
+ * are redirected to, and on Linux also files that the readers of a pipe (`| tee night.log`) write to.
  */
 export const createOwnOutput = (): (() => ReadonlySet<string>) => {
   const outputs = [1, 2].map((number) => orNull(() => fstatSync(number)));

@@ -22,8 +22,8 @@ export interface ProvisionedWorkspace {
 }
 
 /**
- * Returns the path of the file that marks a worktree as set up and lists the ignored files that the setup has created. It
- * is in the git folder of the worktree.
+ * Returns the path of the file that marks a worktree as set up and lists the ignored files that the setup has created.
+ * It is in the git folder of the worktree.
  */
 const setupFileOf = async (worktree: string): Promise<string | null> => {
   const folder = await gitDirOf(worktree);

@@ -25,8 +25,8 @@ export interface TrustRequest {
 }
 
 /**
- * Returns the needed settings if the user trusts all of them. Asks once on a terminal, and throws without one. If one of
- * them is not trusted, all settings of the project that are not trusted are shown.
+ * Returns the needed settings if the user trusts all of them. Asks once on a terminal, and throws without one. If one
+ * of them is not trusted, all settings of the project that are not trusted are shown.
  */
 export const requireTrust = async (request: TrustRequest): Promise<readonly CheckedSetting[]> => {
   const { project, config, needed, env, consent } = request;

@@ -19,25 +19,28 @@ const maxValueLength = 200;
 /**
  * Returns how to restore what was changed in the goal, one line each. Paths are relative to the folder of the agent.
  */
-export const restoreInstructions = async (context: RestoreContext, moved: readonly Tampering[]): Promise<string[]> => {
-  const wanted = new Map(moved.map((each) => [keyOf(each, context.guard), each]));
+export const restoreInstructions = async (
+  context: RestoreContext,
+  differences: readonly Tampering[],
+): Promise<string[]> => {
+  const wanted = new Map(differences.map((each) => [keyOf(each, context.guard), each]));
   const instructions: string[] = [];
   for (const each of [...wanted.values()].slice(0, maxInstructions))
     instructions.push(await restoreInstruction(context, each));
   return instructions;
 };
 
-const keyOf = (moved: Tampering, guard: Guard) => guard.expects(moved).key;
+const keyOf = (difference: Tampering, guard: Guard) => guard.expects(difference).key;
 
-const restoreInstruction = async (context: RestoreContext, moved: Tampering): Promise<string> => {
-  const { key } = context.guard.expects(moved);
+const restoreInstruction = async (context: RestoreContext, difference: Tampering): Promise<string> => {
+  const { key } = context.guard.expects(difference);
   const { path, part } = splitKey(key);
-  if (moved.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
-  const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
+  if (difference.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
+  const name = difference.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
   if (context.tree === null) return `restore ${name} by hand (there is no git repository)`;
-  const version = await expectedVersion(context, moved);
+  const version = await expectedVersion(context, difference);
   if (version === null) return `restore ${name} by hand (no matching version in git)`;
-  if (moved.kind !== 'task' && part === null)
+  if (difference.kind !== 'task' && part === null)
     return commandLine('git', 'restore', `--source=${version.commit}`, '--', path);
   const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
   if (value !== null && part?.startsWith('scripts.') && value.length <= maxValueLength)
@@ -48,10 +51,10 @@ const restoreInstruction = async (context: RestoreContext, moved: Tampering): Pr
 /** Returns a commit with the expected version of the file; null if there is none. */
 export const expectedVersion = async (
   { tree, target, workProject, guard, plan }: RestoreContext,
-  moved: Tampering,
+  difference: Tampering,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
   if (tree === null) return null;
-  const expectation = guard.expects(moved);
+  const expectation = guard.expects(difference);
   const path = pathIn(tree, join(workProject.root, splitKey(expectation.key).path));
   if (path.startsWith('..')) return null;
   return await findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation, target) });

@@ -22,7 +22,7 @@ import { openRun, type OpenedRun } from './open.ts';
 import type { Planned } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
-import { announceUnsettled } from './unsettled.ts';
+import { announceUnsettled } from './changed-goal.ts';
 
 /** The maximum number of guarded files that are announced. */
 const maxGuarded = 50;

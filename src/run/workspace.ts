@@ -111,29 +111,32 @@ const openWorktree = async (request: WorkspaceRequest, branch: string): Promise<
   const top = await git(['rev-parse', '--show-toplevel'], { cwd: project.root });
   if (top.code !== 0) throw userError('no-git', project.root, 'a worktree needs a git repository');
   const root = join(worktree, relative(toUtf8(top.stdout).trim(), project.root));
-  let isNew = false;
-  if (!(await isWorktree(project.root, worktree))) {
-    if (existsSync(join(worktree, '.git')))
-      throw userError(
-        'bad-branch',
-        branch,
-        `${worktree} does not belong to this repository: look at it and move it away`,
-      );
-    isNew = !(await branchExists(project.root, branch));
-    if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');
-    hideWorktreesFromGit(project);
-    reportCheckout(request, branch, await addWorktree(project.root, worktree, branch));
-  }
-  const there = await currentBranch(worktree);
-  if (request.options.branch !== null && there !== branch)
-    throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
-  await recordBranchBase(request, there ?? branch, isNew);
-  await setUpOnce(request, { worktree, root, branch: there ?? branch, isNew });
-  emit({
-    type: 'notice',
-    text: `Working in ${relative(project.root, worktree)} (${there === null ? 'no branch' : `branch ${there}`}).`,
-  });
-  return { root, branch: there ?? branch, worktree };
+  const isNew = (await isWorktree(project.root, worktree)) ? false : await createWorktree(request, worktree, branch);
+  const current = await currentBranch(worktree);
+  if (request.options.branch !== null && current !== branch)
+    throw userError('bad-branch', branch, `the worktree of this change is on ${current ?? 'no branch'}`);
+  const own = current ?? branch;
+  await recordBranchBase(request, own, isNew);
+  await setUpOnce(request, { worktree, root, branch: own, isNew });
+  const where = relative(project.root, worktree);
+  emit({ type: 'notice', text: `Working in ${where} (${current === null ? 'no branch' : `branch ${current}`}).` });
+  return { root, branch: own, worktree };
+};
+
+/** Returns whether the branch was created as well. */
+const createWorktree = async (request: WorkspaceRequest, worktree: string, branch: string): Promise<boolean> => {
+  const { project } = request;
+  if (existsSync(join(worktree, '.git')))
+    throw userError(
+      'bad-branch',
+      branch,
+      `${worktree} does not belong to this repository: look at it and move it away`,
+    );
+  const isNew = !(await branchExists(project.root, branch));
+  if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');
+  hideWorktreesFromGit(project);
+  reportCheckout(request, branch, await addWorktree(project.root, worktree, branch));
+  return isNew;
 };
 
 interface NewWorkspace extends ProvisionedWorkspace {
@@ -163,8 +166,8 @@ const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNe
   if (isNew || isUntouched) createCopy(copied);
   else restoreCopy(copied, tip);
   const logFile = setupLog(folder);
-  const family = tagForPath(worktree);
-  const outcome = await provision({ ...request, env: allowedEnvironment(request.env), root, logFile, family });
+  const tagPrefix = tagForPath(worktree);
+  const outcome = await provision({ ...request, env: allowedEnvironment(request.env), root, logFile, tagPrefix });
   if (outcome === 'interrupted')
     throw userError('interrupted', exitCodeOf(stopSignals.received() ?? 'SIGTERM'), 'nothing was started');
   if (outcome !== 'passed')
@@ -185,7 +188,7 @@ export interface ProvisionRequest {
   /** Called right before the setup runs. Throws if it must not run. */
   readonly checkSetup: (root: string) => void;
   /** The tag by which its processes are found if Spool is killed. */
-  readonly family: string;
+  readonly tagPrefix: string;
   readonly stopSignals: StopSignals;
   readonly redactor: Redactor;
   readonly sandbox: Sandbox | null;
@@ -204,7 +207,7 @@ export const provision = async (workspace: ProvisionRequest): Promise<ShellResul
     ...workspace,
     command: options.worktreeSetup,
     cwd: root,
-    tag: `${workspace.family}/setup`,
+    tag: `${workspace.tagPrefix}/setup`,
     timeoutMs: 30 * 60_000,
     stopGraceMs: options.stopGrace,
   });
@@ -266,8 +269,8 @@ const reasonToKeep = async ({ project, target, workspace, isEmpty }: Finished): 
     return 'git no longer knows it';
   const busy = operationInProgress(found.tree);
   if (busy !== null) return `${busy} is in progress in it`;
-  const there = await currentBranch(worktree);
-  if (there !== branch) return `it is on ${there ?? 'no branch'}, not on ${branch}`;
+  const current = await currentBranch(worktree);
+  if (current !== branch) return `it is on ${current ?? 'no branch'}, not on ${branch}`;
   if (await containsRepositories(worktree)) return 'there are repositories inside it';
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git status failed in it';

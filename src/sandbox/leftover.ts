@@ -66,8 +66,8 @@ export const saveForbidden = (
 };
 
 /**
- * Moves away protected paths and removes links that were created in sandboxes whose Spool was killed. Returns a line for
- * each, and for each unreadable note, as after a full disk. git is not run where a link may be left.
+ * Moves away protected paths and removes links that were created in sandboxes whose Spool was killed. Returns a line
+ * for each, and for each unreadable note, as after a full disk. git is not run where a link may be left.
  */
 export const quarantineLeftovers = (env: NodeJS.ProcessEnv): string[] => {
   const folder = folderOf(env);

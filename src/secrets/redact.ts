@@ -7,8 +7,8 @@ import { secretLiterals } from './values.ts';
 export interface Redactor {
   text(text: string): string;
   /**
-   * Redacts a text and shortens it to its first `maxLength` characters. A text from outside is shortened only like this:
-   * if it were cut before it is redacted, the part of a secret before the cut would not be recognised.
+   * Redacts a text and shortens it to its first `maxLength` characters. A text from outside is shortened only like
+   * this: if it were cut before it is redacted, the part of a secret before the cut would not be recognised.
    */
   beginningOf(text: string, maxLength: number): string;
   /** Redacts a text and shortens it to its last `maxLength` characters. */
@@ -154,7 +154,10 @@ const coloursAndLineEnds = new RegExp(`${colour}|${lineEnd}`, 'g');
 /** The start of an escape character in JSON. */
 const escapedEscape = String.raw`\u001`;
 
-/** Finds secrets that contain colour codes or line ends. Shapes are searched without line ends, as their length is unknown. */
+/**
+ * Finds secrets that contain colour codes or line ends. Shapes are searched without line ends, as their length is
+ * unknown.
+ */
 const splitSecretsIn = (text: string, literals: Literals): readonly Secret[] => {
   const isColoured = text.includes('\u001b') || text.includes(escapedEscape);
   if (!isColoured && !literals.mayBeWrappedIn(text)) return none;
@@ -277,7 +280,9 @@ const cleaned = ({ bytes, text }: Words, end: number, literals: Literals): { cle
   return { clean: Buffer.from(masked(complete, inside), 'latin1'), end: last };
 };
 
-/** Returns the position before which no secret can continue in the next chunk: a line end, or far enough from the end. */
+/**
+ * Returns the position before which no secret can continue in the next chunk: a line end, or far enough from the end.
+ */
 const safeEnd = (text: string, literals: Literals): number => {
   // `lastIndexOf` is slow if there is none.
   const lineEnd = text.includes('\n') ? text.lastIndexOf('\n') + 1 : 0;

@@ -76,7 +76,8 @@ export const shapes: readonly Shape[] = [
 const literally = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
 
 /**
- * A key does not start in the middle of a word. A letter before it may belong to a JSON escape (`\\n`) or a colour code.
+ * A key does not start in the middle of a word. A letter before it may belong to a JSON escape (`\\n`) or a colour
+ * code.
  */
 const wordStart = String.raw`(?<!(?<!\\|\u001b\[[\d;]*)[A-Za-z0-9])`;
 
@@ -92,8 +93,9 @@ export const shapeSpansIn = (text: string): Span[] =>
   [...text.matchAll(anyShape)].map(({ index, 0: found }) => ({ start: index, end: index + found.length }));
 
 /**
- * Nearly every start contains one of these characters; the rarest in ordinary text comes first. Searching for a character
- * is much faster than searching for each start, but each one is another pass over all output, so there are few.
+ * Nearly every start contains one of these characters; the rarest in ordinary text comes first. Searching for a
+ * character is much faster than searching for each start, but each one is another pass over all output, so there are
+ * few.
  */
 const rare = ['J', 'K', 'I', 'z', 'G', 'k', '_', '-', 'p'] as const;
 

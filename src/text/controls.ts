@@ -1,6 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Removes control characters, so that foreign text cannot move the cursor, set the clipboard or title, or reorder text. */
+/**
+ * Removes control characters, so that foreign text cannot move the cursor, set the clipboard or title, or reorder text.
+ */
 export const withoutControls = (text: string): string => {
   if (text === last.clean) return text;
   const ascii = isAscii(text);

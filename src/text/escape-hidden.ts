@@ -1,4 +1,7 @@
-/** Renders a command on one line so that nothing in it can hide: control, bidirectional and invisible characters are escaped. */
+/**
+ * Renders a command on one line so that nothing in it can hide: control, bidirectional and invisible characters are
+ * escaped.
+ */
 export const visible = (text: string): string => text.replaceAll(hidden, codeOf).replaceAll(/ {9,}/g, blanks);
 
 /** Control, format and zero-width characters, and all spaces except U+0020. */

@@ -2,8 +2,8 @@
 const maxDepth = 200;
 
 /**
- * Parses JSON that others can write. Throws a SyntaxError if it is invalid, or nested so deeply that recursive functions
- * such as `JSON.stringify` would overflow the stack.
+ * Parses JSON that others can write. Throws a SyntaxError if it is invalid, or nested so deeply that recursive
+ * functions such as `JSON.stringify` would overflow the stack.
  */
 export const parseJsonText = (text: string): unknown => {
   const value: unknown = JSON.parse(text);

@@ -9,7 +9,9 @@ interface Edit {
   readonly line: string;
 }
 
-/** The difference between two texts as `diff -u` prints it; empty if there is none. null is a file that does not exist. */
+/**
+ * The difference between two texts as `diff -u` prints it; empty if there is none. null is a file that does not exist.
+ */
 export const unifiedDiff = (path: string, before: string | null, after: string | null): string => {
   const edits = editsBetween(linesOf(before), linesOf(after));
   const hunks = hunksIn(edits);

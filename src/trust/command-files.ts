@@ -98,9 +98,9 @@ const nameOf = (path: string) => (/^(?:\/|\.\.\/)/.test(path) ? path : `./${path
 const maxEntries = 100_000;
 
 /**
- * Returns true if a file or folder below one of these folders was written since, by the ctime, which no program can set;
- * also if there are too many to check. The repository of the project and the state of Spool, which a sandbox protects,
- * do not count.
+ * Returns true if a file or folder below one of these folders was written since, by the ctime, which no program can
+ * set; also if there are too many to check. The repository of the project and the state of Spool, which a sandbox
+ * protects, do not count.
  */
 export const isWrittenSince = ({ root }: Project, within: readonly string[], sinceMs: number): boolean => {
   const inProject = (path: string) => join(realPath(root), path);

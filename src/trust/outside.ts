@@ -24,9 +24,9 @@ export interface BackReferences {
 }
 
 /**
- * A command outside of a sandbox runs in a folder with copies of the files that it names, so it finds nothing else of the
- * project by relative paths. Returns how it could find something nevertheless: by an absolute path, through a link, or
- * from the home folder. Also returns programs that need the project itself.
+ * A command outside of a sandbox runs in a folder with copies of the files that it names, so it finds nothing else of
+ * the project by relative paths. Returns how it could find something nevertheless: by an absolute path, through a link,
+ * or from the home folder. Also returns programs that need the project itself.
  */
 export const backReferences = (command: string, scripts: readonly string[], outside: Outside): BackReferences => {
   const { writable, home, path } = outside;

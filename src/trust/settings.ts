@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { agentsOf } from '../config/agents.ts';
 import type { Config, OwnCommands } from '../config/file.ts';
 import { systemProblem, userError } from '../errors.ts';
 import { anyPath } from '../files/bytes.ts';
@@ -126,7 +127,7 @@ const scriptLines = (key: CommandKey, commands: readonly string[]): readonly str
 
 /** Returns the custom agents: `mine:some/model,opencode` → `mine`. */
 const customIn = (harness: string, custom: readonly Harness[]): string[] => {
-  const names = harness.split(',').map((part) => part.trim().split(':')[0]!);
+  const names = agentsOf({ harness, model: null }).map((agent) => agent.harness);
   return names.filter((name) => custom.some((each) => each.name === name));
 };
 

@@ -32,11 +32,26 @@ const lockOf = (project: TestProject) => JSON.parse(readFileSync(project.stateFi
 const forged = (command: string) =>
   `echo '{"v":1,"to":"'$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' .spool/.state/ralph/${change}/lock)'","command":"${command}"}' >> .spool/.state/ralph/${change}/control.jsonl`;
 
+/** Starts a run and waits until its first agent waits for a file. */
+const startWaiting = async (agent: string[], flags: readonly string[] = []) => {
+  const project = createProject({ agent });
+  const loop = project.start([...run, ...flags]);
+  await loop.printed('waiting for ');
+  return { project, loop };
+};
+
+/** Starts a run that has paused after its first iteration. Its next agent makes the promise. */
+const startPaused = async () => {
+  const { project, loop } = await startWaiting([waitsFor('go-on'), promise]);
+  await project.spool('pause', change);
+  project.write('go-on', '');
+  await loop.printed('Paused.');
+  return { project, loop };
+};
+
 describe('pause and resume', () => {
   test('a run pauses after its iteration, says so, and resumes', async () => {
-    const project = createProject({ agent: [waitsFor('go-on'), promise] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([waitsFor('go-on'), promise]);
 
     expect(await project.spool('pause', '002-01')).toMatchObject({
       code: 0,
@@ -120,9 +135,7 @@ describe('pause and resume', () => {
   });
 
   test('a run in another container that shares the folder is paused and stopped through the file', async () => {
-    const project = createProject({ agent: [waitsFor('go-on')] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([waitsFor('go-on')]);
     writeFileSync(project.stateFile('lock'), JSON.stringify({ ...lockOf(project), host: 'elsewhere', pid: 1 }));
 
     expect(await project.start(['pause', change], elsewhere(project)).result).toMatchObject({ code: 0 });
@@ -136,12 +149,7 @@ describe('pause and resume', () => {
   });
 
   test('a paused run that is killed can be resumed like any other', async () => {
-    const project = createProject({ agent: [waitsFor('go-on'), promise] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
-    await project.spool('pause', change);
-    project.write('go-on', '');
-    await loop.printed('Paused.');
+    const { project, loop } = await startPaused();
     loop.kill('SIGKILL');
     await loop.result;
 
@@ -173,12 +181,7 @@ describe('pause and resume', () => {
   });
 
   test('a signal ends a paused run', async () => {
-    const project = createProject({ agent: [waitsFor('go-on'), promise] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
-    await project.spool('pause', change);
-    project.write('go-on', '');
-    await loop.printed('Paused.');
+    const { project, loop } = await startPaused();
 
     loop.kill('SIGINT');
 
@@ -187,9 +190,7 @@ describe('pause and resume', () => {
   });
 
   test('a run in its last iteration says that it ends and does not pause', async () => {
-    const project = createProject({ agent: [waitsFor('go-on')] });
-    const loop = project.start([...run, '--max-iterations', '1']);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([waitsFor('go-on')], ['--max-iterations', '1']);
 
     expect(await project.spool('pause', change)).toMatchObject({
       code: 0,
@@ -205,9 +206,7 @@ describe('pause and resume', () => {
   });
 
   test('a run that is done before it could pause says that it ended', async () => {
-    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([`${waitsFor('go-on')}; ${promise}`]);
     await project.spool('pause', change);
     project.write('go-on', '');
 
@@ -237,9 +236,7 @@ describe('pause and resume', () => {
 
 describe('stop', () => {
   test('a run stops after its iteration, and can be resumed', async () => {
-    const project = createProject({ agent: [waitsFor('go-on'), promise] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([waitsFor('go-on'), promise]);
 
     expect(await project.spool('stop', '002-01')).toMatchObject({
       code: 0,
@@ -262,9 +259,7 @@ describe('stop', () => {
   });
 
   test('--now stops the agent, and a second one kills it', async () => {
-    const project = createProject({ agent: [`trap '' TERM INT; ${waitsFor('never')}`] });
-    const loop = project.start([...run, '--stop-grace', '1h']);
-    await loop.printed('waiting for never');
+    const { project, loop } = await startWaiting([`trap '' TERM INT; ${waitsFor('never')}`], ['--stop-grace', '1h']);
 
     expect(await project.spool('stop', change, '--now')).toMatchObject({
       code: 0,
@@ -281,9 +276,7 @@ describe('stop', () => {
   test.each([[[]], [['--now']]])(
     'what is left of a killed run is shown, and ended by "spool stop" with %j',
     async (flags) => {
-      const project = createProject({ agent: [`setsid sleep 300 & ${waitsFor('never')}`] });
-      const loop = project.start(run);
-      await loop.printed('waiting for never');
+      const { project, loop } = await startWaiting([`setsid sleep 300 & ${waitsFor('never')}`]);
       loop.kill('SIGKILL');
       await loop.result;
       const left = () => processesWith(`HOME=${project.home}`);
@@ -317,9 +310,7 @@ describe('stop', () => {
   );
 
   test('a run that does not respond is named, and takes the request later', async () => {
-    const project = createProject({ agent: [waitsFor('never')] });
-    const loop = project.start(run);
-    await loop.printed('waiting for never');
+    const { project, loop } = await startWaiting([waitsFor('never')]);
     loop.kill('SIGSTOP');
 
     expect(await project.spool('stop', change, '--now')).toMatchObject({
@@ -355,9 +346,7 @@ describe('stop', () => {
   });
 
   test('a run whose change was deleted can be stopped', async () => {
-    const project = createProject({ agent: [`rm -r .spool/changes/*; ${waitsFor('never')}`] });
-    const loop = project.start(run);
-    await loop.printed('waiting for never');
+    const { project, loop } = await startWaiting([`rm -r .spool/changes/*; ${waitsFor('never')}`]);
 
     expect(await project.spool('stop', '002-01', '--now')).toMatchObject({ code: 0 });
     expect(await loop.result).toMatchObject({ code: 143 });
@@ -497,9 +486,7 @@ describe('a batch', () => {
 
 describe('context that is added while an iteration runs', () => {
   test('a promise that was made without it is not accepted, and the next iteration reads it', async () => {
-    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`, promise] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([`${waitsFor('go-on')}; ${promise}`, promise]);
 
     expect(await project.spool('ralph', '--add-context', 'Mind the tests.', '--change', change)).toMatchObject({
       code: 0,
@@ -521,9 +508,7 @@ describe('context that is added while an iteration runs', () => {
 
   test('an agent that had given up without it works on', async () => {
     const gaveUp = `echo '<promise>BLOCKED</promise>'; echo 'The key is missing.'`;
-    const project = createProject({ agent: [`${waitsFor('go-on')}; ${gaveUp}`, promise] });
-    const loop = project.start(run);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([`${waitsFor('go-on')}; ${gaveUp}`, promise]);
     await project.spool('ralph', '--add-context', 'The key is in .env.', '--change', change);
     project.write('go-on', '');
 
@@ -550,9 +535,7 @@ describe('context that is added while an iteration runs', () => {
   });
 
   test('in the last iteration it ends the run at its limit, and the next run reads it', async () => {
-    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
-    const loop = project.start([...run, '--max-iterations', '1']);
-    await loop.printed('waiting for go-on');
+    const { project, loop } = await startWaiting([`${waitsFor('go-on')}; ${promise}`], ['--max-iterations', '1']);
 
     expect((await project.spool('ralph', '--add-context', 'More.', '--change', change)).stdout).toBe(
       `Added to the context of ${change}. Iteration 1 is the last one of this run (--max-iterations), so the next run will read it.\n`,
@@ -616,9 +599,7 @@ describe('context that is added while an iteration runs', () => {
 });
 
 test('requests that an agent forges in thousands are announced once', async () => {
-  const project = createProject({ agent: [`echo ready; ${waitsFor('go-on')}`] });
-  const loop = project.start(run);
-  await loop.printed('waiting for go-on');
+  const { project, loop } = await startWaiting([`echo ready; ${waitsFor('go-on')}`]);
   const line = `${JSON.stringify({ v: 1, to: lockOf(project).id, command: 'pause' })}\n`;
   appendFileSync(project.stateFile('control.jsonl'), line.repeat(5000));
   await loop.printed('Pause requested');

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { commands } from '../../src/commands/registry.ts';
+import { commands } from '../../src/commands/registry/registry.ts';
 import { errorCodes } from '../../src/errors.ts';
 import { canComeFrom, envOf, flagNames, flagOf } from '../../src/config/flags.ts';
 import { root } from '../support/project.ts';

@@ -44,16 +44,24 @@ const sendWhole = (response, body) => {
 let count = 0;
 const newId = () => `scripted${++count}`;
 
+/**
+ * What the user has asked so far, and how often the model has answered.
+ * @param {any[]} messages
+ */
+const turnsIn = (messages) => ({
+  prompt: messages
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => textOf(content))
+    .join('\n'),
+  step: messages.filter(({ role }) => role === 'assistant').length,
+});
+
 /** @type {Format} */
 const openaiChat = {
   matches: (path) => path.endsWith('/chat/completions'),
   read: ({ model, messages = [], tools = [], stream = false }) => ({
     model: String(model),
-    prompt: messages
-      .filter((/** @type {any} */ m) => m.role === 'user')
-      .map((/** @type {any} */ m) => textOf(m.content))
-      .join('\n'),
-    step: messages.filter((/** @type {any} */ m) => m.role === 'assistant').length,
+    ...turnsIn(messages),
     tools: tools.map((/** @type {any} */ t) => ({ name: t.function?.name, schema: t.function?.parameters ?? {} })),
     stream,
   }),
@@ -187,11 +195,7 @@ const anthropicMessages = {
   matches: (path) => path.endsWith('/messages'),
   read: ({ model, messages = [], tools = [], stream = false }) => ({
     model: String(model),
-    prompt: messages
-      .filter((/** @type {any} */ m) => m.role === 'user')
-      .map((/** @type {any} */ m) => textOf(m.content))
-      .join('\n'),
-    step: messages.filter((/** @type {any} */ m) => m.role === 'assistant').length,
+    ...turnsIn(messages),
     tools: tools.map((/** @type {any} */ tool) => ({ name: tool.name, schema: tool.input_schema ?? {} })),
     stream,
   }),

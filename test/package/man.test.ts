@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/commands/registry.ts';
+import { commands } from '../../src/commands/registry/registry.ts';
 import { envOf, canComeFrom, flagNames, flagOf } from '../../src/config/flags.ts';
 import { root } from '../support/project.ts';
 

@@ -104,7 +104,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
       target: await changeOf(project, change),
       env,
     };
-    const { plan, previous } = await planRun(request, await readLastRun(request));
+    const { plan, previous } = planRun(request, await readLastRun(request));
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {
     // Errors of the user are allowed, such as an unknown version or a minimum above the maximum.

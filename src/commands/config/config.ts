@@ -2,14 +2,13 @@ import { resolveChange } from '../../changes/sources.ts';
 import { type Config, noConfig, readConfig } from '../../config/file.ts';
 import {
   canComeFrom,
+  defaultOf,
   envOf,
   type FileSettings,
-  type Flag,
   flagHeadings,
   type FlagName,
   flagNames,
   flags,
-  isNegated,
   isRepeatable,
 } from '../../config/flags.ts';
 import { withoutTokens } from '../../config/notifications.ts';
@@ -96,11 +95,6 @@ const createRow =
 /** The value of a variable as it would be in the file. */
 const valueIn = (name: FlagName, variable: string): unknown =>
   isRepeatable(flags[name]) ? parseValue(flags[name].kind, variable) : valueOf([name], variable);
-
-const defaultOf = (flag: Flag): unknown => {
-  if (flag.kind === 'boolean') return isNegated(flag);
-  return isRepeatable(flag) ? [] : (flag.default ?? null);
-};
 
 const agentRows = ({ customHarnesses }: Config): Row[] =>
   customHarnesses.map(({ name, custom }) => ({

@@ -16,7 +16,7 @@ import { agentsOf } from '../../config/agents.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';
-import { exitCodeOf, onStopSignals } from '../../process/signals.ts';
+import { exitCodeOf, onStopSignals, type StopSignals } from '../../process/signals.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
@@ -43,26 +43,53 @@ interface DoctorRequest {
   readonly probe: boolean;
 }
 
-const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRequest): Promise<number> => {
+interface ChosenAgent {
+  readonly agent: AgentChoice;
+  readonly harness: Harness;
+}
+
+const checkAll = async (request: DoctorRequest): Promise<number> => {
+  const { invocation, project, resolved, json } = request;
   const { cwd, env, terminal } = invocation;
-  const { options, customHarnesses, explicit, config } = resolved;
+  const { options, customHarnesses, explicit } = resolved;
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, customHarnesses) }));
-  distrustWritable(
-    options,
-    { cwd, env },
-    chosen.map(({ harness }) => harness),
-  );
+  const chosenHarnesses = chosen.map(({ harness }) => harness);
+  distrustWritable(options, { cwd, env }, chosenHarnesses);
   const others = explicit.has('harness') ? [] : othersOnPath(chosen, { env, cwds: [cwd, project?.root ?? cwd] });
+  await trustProbed(request, chosenHarnesses);
+  const stopSignals = onStopSignals(() => {});
+  const checks = await runChecks(request, [...chosen, ...others], stopSignals).finally(stopSignals.dispose);
+  if (json) terminal.print(`${safeJson(checks, 2)}\n`);
+  const signal = stopSignals.received();
+  if (signal !== null) return exitCodeOf(signal);
+  const failed = checks.filter(({ status, about }) => status === 'fail' && matters(about, chosenHarnesses));
+  if (!json) terminal.print(`\n${verdict(failed, chosen)}\n`);
+  return failed.length > 0 ? 1 : 0;
+};
 
-  if (probe && project) {
-    const needed = new Set([
-      ...(explicit.has('harness') ? [] : [sourceOf('harness')]),
-      ...chosen.map(({ harness }) => sourceOf(`harnesses.${harness.name}`)),
-    ]);
-    await requireTrust({ project, config, needed, env, consent: consentOn(terminal, !json && options.interactive) });
-  }
+/** A probe runs the agents, so the user has to trust those of the project. */
+const trustProbed = async (
+  { invocation, project, resolved, json, probe }: DoctorRequest,
+  chosen: readonly Harness[],
+): Promise<void> => {
+  if (!probe || project === null) return;
+  const { env, terminal } = invocation;
+  const { options, explicit, config } = resolved;
+  const needed = new Set([
+    ...(explicit.has('harness') ? [] : [sourceOf('harness')]),
+    ...chosen.map(({ name }) => sourceOf(`harnesses.${name}`)),
+  ]);
+  await requireTrust({ project, config, needed, env, consent: consentOn(terminal, !json && options.interactive) });
+};
 
-  const chosenNames = new Set(chosen.map(({ harness }) => harness.name));
+/** Prints each result as soon as it is known, and stops at a signal. */
+const runChecks = async (
+  { invocation, project, resolved: { options }, json, probe }: DoctorRequest,
+  agents: readonly ChosenAgent[],
+  stopSignals: StopSignals,
+): Promise<Check[]> => {
+  const { cwd, env, terminal } = invocation;
+  const { allowAll } = options;
   const checks: Check[] = [];
   const progress = showProgress(terminal, json);
   const report = (found: readonly Check[]) => {
@@ -70,41 +97,29 @@ const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRe
     checks.push(...redacted);
     if (!json) for (const check of redacted) progress.print(`${render(check, terminal)}\n`);
   };
-  const stopSignals = onStopSignals(() => {});
   try {
     progress.start('the project');
     report(await checkSurroundings(cwd, project, terminal));
     progress.start('the sandbox');
-    report(await checkSandbox({ invocation: { cwd, env }, options, stopSignals, probe: Boolean(probe) }));
-    for (const { agent, harness } of [...chosen, ...others]) {
+    report(await checkSandbox({ invocation: { cwd, env }, options, stopSignals, probe }));
+    for (const { agent, harness } of agents) {
       if (stopSignals.received() !== null) break;
       progress.start(harness.title);
-      const { allowAll } = options;
-      const found = await checkAgent({
-        harness,
-        env,
-        stop: stopSignals.stop,
-        cwd,
-        root: project?.root ?? cwd,
-        allowAll,
-      });
-      const work = { harness, agent, env, stopSignals, allowAll };
-      const probed = probe && found[0]?.status === 'ok' ? await probeAgent(work) : [];
+      const root = project?.root ?? cwd;
+      const found = await checkAgent({ harness, env, stop: stopSignals.stop, cwd, root, allowAll });
+      const isUsable = found[0]?.status === 'ok';
+      const probed = probe && isUsable ? await probeAgent({ harness, agent, env, stopSignals, allowAll }) : [];
       if (stopSignals.received() === null) report([...found, ...probed]);
     }
+    return checks;
   } finally {
     progress.stop();
-    stopSignals.dispose();
   }
-  if (json) terminal.print(`${safeJson(checks, 2)}\n`);
-  const signal = stopSignals.received();
-  if (signal !== null) return exitCodeOf(signal);
-  const agentNames = new Set(harnesses.map(({ name }) => name));
-  const matters = checks.filter(({ about }) => chosenNames.has(about) || !agentNames.has(about));
-  const failed = matters.filter(({ status }) => status === 'fail');
-  if (!json) terminal.print(`\n${verdict(failed, chosen)}\n`);
-  return failed.length > 0 ? 1 : 0;
 };
+
+/** An agent that a run would not use may be missing. */
+const matters = (about: string, chosen: readonly Harness[]): boolean =>
+  chosen.some(({ name }) => name === about) || !harnesses.some(({ name }) => name === about);
 
 /** A last line that says what is being checked, and for how long. */
 const showProgress = (terminal: Terminal, isQuiet: boolean) => {
@@ -117,16 +132,13 @@ const showProgress = (terminal: Terminal, isQuiet: boolean) => {
   };
 };
 
-const verdict = (failed: readonly Check[], chosen: readonly { harness: Harness }[]): string => {
+const verdict = (failed: readonly Check[], chosen: readonly ChosenAgent[]): string => {
   if (failed.length > 0) return `Not ready: ${[...new Set(failed.map(({ about }) => about))].join(', ')} failed.`;
   const [first, ...fallbacks] = chosen.map(({ harness }) => harness.title);
   return `Ready: spool ralph will use ${first}${fallbacks.length === 0 ? '' : ` (fallback: ${fallbacks.join(', ')})`}.`;
 };
 
-const othersOnPath = (
-  chosen: readonly { harness: Harness }[],
-  lookup: Lookup,
-): { agent: AgentChoice; harness: Harness }[] =>
+const othersOnPath = (chosen: readonly ChosenAgent[], lookup: Lookup): ChosenAgent[] =>
   harnesses
     .filter((harness) => agentProgram(harness, lookup) && chosen.every((one) => one.harness !== harness))
     .map((harness) => ({ harness, agent: { harness: harness.name, model: null } }));

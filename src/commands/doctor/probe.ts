@@ -91,7 +91,7 @@ This is a test of the connection. ${task} Then print <promise>${defaultCompletio
   writeFileSync(promptFile, prompt);
   const { trailer = [] } = harness.output;
   const promises = { completionPromise: defaultCompletionPromise, blockedPromise: defaultBlockedPromise };
-  const watch = observeIteration({ ...promises, trailer }, prompt);
+  const observer = observeIteration({ ...promises, trailer }, prompt);
   const session = openSpawned(harness, {
     cwd: join(base, 'project'),
     env: allowedEnvironment(env),
@@ -106,12 +106,12 @@ This is a test of the connection. ${task} Then print <promise>${defaultCompletio
     logFile: join(base, 'log'),
     deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
   };
-  const see = (event: AgentEvent) => {
-    watch.observe(event);
+  const onEvent = (event: AgentEvent) => {
+    observer.observe(event);
     return null;
   };
-  const ended = await session.prompt(turn, { onEvent: see }).finally(() => session.close());
-  const verdict = watch.judge(ended);
+  const ended = await session.prompt(turn, { onEvent }).finally(() => session.close());
+  const verdict = observer.judge(ended);
   const tooLong = ended.end === 'timed-out';
   return {
     ...verdict,

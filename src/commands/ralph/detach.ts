@@ -76,8 +76,8 @@ export const startDetached = async (request: DetachRequest): Promise<number> => 
 };
 
 /**
- * The same command line, for the changes that were chosen here. Others can read it, agents included, and it has a maximum
- * length, so it has neither the prompt nor addresses of notifications.
+ * The same command line, for the changes that were chosen here. Others can read it, agents included, and it has a
+ * maximum length, so it has neither the prompt nor addresses of notifications.
  */
 const argsOf = ({ invocation, changes, module = null, prompt }: DetachRequest): string[] => {
   const { rawFlags, env } = invocation;

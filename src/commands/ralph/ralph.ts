@@ -13,56 +13,58 @@ import { readArguments, readPrompt } from './arguments.ts';
 import { chooseTargets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
 
-export const run = async (call: Invocation): Promise<number> => {
-  const flagValues = parseFlags(call.rawFlags);
-  const found = findProjectIfAny(call.cwd);
+export const run = async (invocation: Invocation): Promise<number> => {
+  const flagValues = parseFlags(invocation.rawFlags);
+  const found = findProjectIfAny(invocation.cwd);
   const existing = found && ownerOf(found);
   const finished = existing && (await finishArchive(existing));
-  if (finished) say(call.terminal, finished);
-  const { change, prompt: typed } = await readArguments(call, existing);
-  const project = existing ?? (await newProject(call, change === null && isText(typed)));
-  const resolved = await resolveOptions({ flagValues, env: call.env, project });
+  if (finished) say(invocation.terminal, finished);
+  const { change, prompt: typed } = await readArguments(invocation, existing);
+  const project = existing ?? (await newProject(invocation, change === null && isText(typed)));
+  const resolved = await resolveOptions({ flagValues, env: invocation.env, project });
   const { changeKeys, customHarnesses, explicit } = resolved;
   const options = change === null ? resolved.options : { ...resolved.options, change: [change], module: null };
-  const action = actionOf(options, typed, call.rawFlags);
-  const prompt = await readPrompt(typed, options, call.cwd);
+  const action = actionOf(options, typed, invocation.rawFlags);
+  const prompt = await readPrompt(typed, options, invocation.cwd);
   // Before the user is asked for a change. A change may have other agents, which are checked when it is known.
   if (action === 'run' || explicit.has('harness')) await checkAgents([options], customHarnesses);
   if (action === 'status' && options.change.length === 0 && options.module === null && !options.all) {
     const { printRuns } = await import('../../report/all-runs.ts');
-    await printRuns({ project, ...call, json: options.json, all: false });
+    await printRuns({ project, ...invocation, json: options.json, all: false });
     return 0;
   }
   const sentence = action === 'run' && isText(prompt) ? prompt : null;
-  const targets = await chooseTargets(project, { options, ...call, sentence });
+  const targets = await chooseTargets(project, { options, ...invocation, sentence });
   if (targets.kind === 'new') {
     if (sentence === null) throw userError('prompt-required');
     await checkChangeKeys(project, changeKeys);
     const find = await checkAgents([options], customHarnesses);
     if (options.detach) {
       const { startDetached } = await import('./detach.ts');
-      return startDetached({ invocation: call, project, changes: [], module: targets.module, prompt, options });
+      return startDetached({ invocation, project, changes: [], module: targets.module, prompt, options });
     }
     const { startNewChange } = await import('./new-change.ts');
-    return startNewChange({ ...resolved, project, find, options, prompt, invocation: call }, targets.module);
+    return startNewChange({ ...resolved, project, find, options, prompt, invocation }, targets.module);
   }
   const { ids: changes, from = null } = targets;
   switch (action) {
     case 'status':
-      for (const change of changes) await printStatus(change, { project, ...call, json: options.json, all: false });
+      for (const change of changes)
+        await printStatus(change, { project, ...invocation, json: options.json, all: false });
       return 0;
     case 'addContext': {
       const { addToContext } = await import('../shared/context.ts');
       for (const change of changes)
         answer(
-          call.terminal,
-          `Added to the context of ${change}. ${await addToContext({ project, change, env: call.env }, options.addContext!)}`,
+          invocation.terminal,
+          `Added to the context of ${change}. ${await addToContext({ project, change, env: invocation.env }, options.addContext!)}`,
         );
       return 0;
     }
     case 'clearContext': {
       const { emptyContext } = await import('../shared/context.ts');
-      for (const change of changes) answer(call.terminal, await emptyContext({ project, change, env: call.env }));
+      for (const change of changes)
+        answer(invocation.terminal, await emptyContext({ project, change, env: invocation.env }));
       return 0;
     }
     case 'run': {
@@ -70,28 +72,28 @@ export const run = async (call: Invocation): Promise<number> => {
       const find = await checkAgents(changes.map(resolved.forChange), customHarnesses);
       if (
         from === null &&
-        call.terminal.canPrompt &&
+        invocation.terminal.canPrompt &&
         options.interactive &&
         !options.json &&
         !options.resume &&
         !isText(prompt)
       ) {
         const { editTemplates } = await import('./edit-templates.ts');
-        await editTemplates(call, project, changes);
+        await editTemplates(invocation, project, changes);
       }
       if (options.detach) {
         const { startDetached } = await import('./detach.ts');
-        return startDetached({ invocation: call, project, changes, prompt, options });
+        return startDetached({ invocation, project, changes, prompt, options });
       }
       const { startRuns } = await import('./start.ts');
-      return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation: call });
+      return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation });
     }
   }
 };
 
 const isText = (text: string): boolean => text.trim() !== '';
 
-/** Returns where a project is created for a prompt or a task file. Throws for any other call. */
+/** Returns where a project is created for a prompt or a task file. Throws for any other invocation. */
 const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean): Promise<Project> => {
   const needsProject = ['change', 'module', 'all', 'resume', ...otherActions].some((name) => rawFlags[name]);
   if (needsProject || !(hasPrompt || rawFlags.promptFile || rawFlags.file)) throw userError('no-project', cwd);
@@ -99,7 +101,9 @@ const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean
   return newProjectAt(cwd, env);
 };
 
-/** Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none. */
+/**
+ * Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none.
+ */
 const checkAgents = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
   const [{ findHarness }, { agentsOf }] = await Promise.all([
     import('../../harness/registry.ts'),

@@ -23,8 +23,8 @@ export interface TargetRequest {
 }
 
 /**
- * The changes to work on. A prompt without a target is a new change if there is no active one. Asks only if nothing else
- * decides and the terminal is interactive.
+ * The changes to work on. A prompt without a target is a new change if there is no active one. Asks only if nothing
+ * else decides and the terminal is interactive.
  */
 export const chooseTargets = async (project: Project, request: TargetRequest): Promise<Targets> => {
   const { options, terminal, env, cwd, sentence } = request;

@@ -29,12 +29,14 @@ import { type ShellCommand, shellCommands } from './shell.ts';
 
 /**
  * The keys of everything besides the work itself that decides whether these commands pass: the scripts and rules they
- * run, and the configuration of the test runners that those start. A source file that a command merely names is work and
- * not included; neither are files that do not exist yet.
+ * run, and the configuration of the test runners that those start. A source file that a command merely names is work
+ * and not included; neither are files that do not exist yet.
  */
 export const decidersOf = (commands: readonly string[], files: Files): string[] => collect(commands, { files });
 
-/** Every file that a command names and runs, or may run, including the work itself; with `deep`, also their deciders. */
+/**
+ * Every file that a command names and runs, or may run, including the work itself; with `deep`, also their deciders.
+ */
 export const filesRunBy = (command: string, { files, wide, deep }: Wanted & { readonly wide: Wide }): string[] =>
   collect([command], { files, wide, deep });
 

@@ -16,8 +16,8 @@ export const importsOf = (files: Files, script: string): ReadonlySet<string> => 
 const mostImports = 50;
 
 /**
- * The files that an interpreter runs for a path: the file, one with an ending that is left out, or the entry of a folder,
- * with the package.json that names it.
+ * The files that an interpreter runs for a path: the file, one with an ending that is left out, or the entry of a
+ * folder, with the package.json that names it.
  */
 export const entriesAt = (files: Files, path: string): string[] => {
   const whole = posix.normalize(path);

@@ -96,7 +96,9 @@ export interface Rules {
   readonly recipes: string;
 }
 
-/** For a makefile or justfile. If includes, conditions or patterns make the result uncertain, the whole file decides. */
+/**
+ * For a makefile or justfile. If includes, conditions or patterns make the result uncertain, the whole file decides.
+ */
 export const rulesOf = (text: string, target: string): Rules => {
   const whole = {
     text,

@@ -4,7 +4,8 @@ export type ShellCommand = readonly string[];
 /**
  * The simple commands in a shell text, in order, including those in `$(…)` and backticks. Only detailed enough to find
  * what a command runs: of all expansions, only `$PWD`, `$(pwd)` and defaults such as `${CI:-x}` are made. Any other
- * `$(…)` becomes `$()` in its word, or `topFolder`; its commands come in parentheses before the command that contains it.
+ * `$(…)` becomes `$()` in its word, or `topFolder`; its commands come in parentheses before the command that contains
+ * it.
  */
 export const shellCommands = (text: string): ShellCommand[] => {
   const found: ShellCommand[] = [];

@@ -41,7 +41,9 @@ export const copilot: Harness = {
   },
 };
 
-/** The type of every line contains a dot, except `result`, the last one. Deltas repeat the content of whole messages. */
+/**
+ * The type of every line contains a dot, except `result`, the last one. Deltas repeat the content of whole messages.
+ */
 const createDecoder = (title: string): Decoder => {
   const tools = createToolNames();
   let started = false;

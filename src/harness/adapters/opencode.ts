@@ -86,8 +86,8 @@ const keysOf = (tools: readonly string[]): readonly string[] =>
 
 /**
  * A permission that is not granted is named only on stderr; on stdout the tool that needed it fails. Depending on its
- * settings, OpenCode then exits with code 0 in the middle of a step, or the agent continues. If a rule forbids a tool, the
- * tool fails with an error and the agent continues.
+ * settings, OpenCode then exits with code 0 in the middle of a step, or the agent continues. If a rule forbids a tool,
+ * the tool fails with an error and the agent continues.
  */
 const createDecoder = (title: string): Decoder => {
   /** Why the last step ended: "open" while it is running, null before the first step. */

@@ -1,9 +1,9 @@
 import type { Tag } from './promise.ts';
 
 /**
- * Returns a function that detects an echo of the prompt: a tag preceded by the same words as in the prompt, regardless of
- * decoration and line breaks. In plain output part of a sentence is enough (`in part`). In a message of the agent, which
- * may contain a sentence it was asked for, more is needed (`at length`).
+ * Returns a function that detects an echo of the prompt: a tag preceded by the same words as in the prompt, regardless
+ * of decoration and line breaks. In plain output part of a sentence is enough (`in part`). In a message of the agent,
+ * which may contain a sentence it was asked for, more is needed (`at length`).
  */
 export const createEcho = (prompt: string, how: 'in part' | 'at length') => {
   const length = lengths[how];

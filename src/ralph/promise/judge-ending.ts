@@ -39,7 +39,9 @@ export const judgeEnding = (text: string, promise: string, allowed: Allowed): En
   return { counts: why === null, tag, evidence: wordsUpTo(text, tag), why, nearMiss };
 };
 
-/** Returns the end of the text up to and including the tag. The record has less of it: it is redacted before it is cut. */
+/**
+ * Returns the end of the text up to and including the tag. The record has less of it: it is redacted before it is cut.
+ */
 export const wordsUpTo = (text: string, { end }: Pick<Tag, 'end'>): string =>
   text.slice(Math.max(0, end - maxWordsLength), end).trim();
 

@@ -33,7 +33,9 @@ const isWhole = (words: string): boolean =>
   !saying.test(words) &&
   !/\b(?:i|iteration|loop|we)\b/i.test(words);
 
-/** A short label or statement that ends with a colon and does not postpone the promise: "Final answer:", "All done:". */
+/**
+ * A short label or statement that ends with a colon and does not postpone the promise: "Final answer:", "All done:".
+ */
 export const introduces = (words: string): boolean => {
   const label = plainWords(words).replace(/(?<![\s:：])[\s:：]+$/, '');
   if (wordsIn(label) > maxIntroductionWords || /["”»]$/.test(label)) return false;

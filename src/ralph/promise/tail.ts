@@ -22,7 +22,9 @@ interface TagInText extends Tag {
 const blockLength = 8 * 1024;
 /** How many characters before and after an earlier tag are stored with it. */
 const around = 1000;
-/** How much of the text up to a tag is passed on: what is stored in the end, and what is needed to find secrets in it. */
+/**
+ * How much of the text up to a tag is passed on: what is stored in the end, and what is needed to find secrets in it.
+ */
 export const maxWordsLength = 8 * 1024;
 
 export const createTail = (promises: readonly string[], maxTags: number): Tail => {

@@ -1,6 +1,6 @@
 /**
- * Whether a line of plain output is one that many agent CLIs print after the agent's message: usage, duration, where the
- * session was saved. `prefixes` are those that the user has declared for the agent.
+ * Whether a line of plain output is one that many agent CLIs print after the agent's message: usage, duration, where
+ * the session was saved. `prefixes` are those that the user has declared for the agent.
  */
 export const isTrailer = (line: string, prefixes: readonly string[] = []): boolean => {
   const text = line.replace(leadingMarks, '').trim();

@@ -28,8 +28,8 @@ const longestMs = 30_000;
 
 /**
  * Prepares a notify command before an agent starts. It runs outside the sandbox, so an agent must not be able to change
- * what it does. It is not run if one of its files has changed since, or, if not all of its files are known, any file. If
- * all are known, it runs in a temporary folder with copies of them, where it finds nothing else of the project.
+ * what it does. It is not run if one of its files has changed since, or, if not all of its files are known, any file.
+ * If all are known, it runs in a temporary folder with copies of them, where it finds nothing else of the project.
  */
 export const prepareCommand = (command: string, context: NotifyContext): Send => {
   const before = filesOf(command, context);

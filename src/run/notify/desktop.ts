@@ -10,7 +10,9 @@ import type { NotifyContext, Send } from './notify.ts';
 
 const longestMs = 10_000;
 
-/** The program that shows a notification, and its arguments. Texts are arguments or variables, never part of a script. */
+/**
+ * The program that shows a notification, and its arguments. Texts are arguments or variables, never part of a script.
+ */
 interface Program {
   readonly name: string;
   readonly args: (message: NotifyMessage) => readonly string[];

@@ -12,9 +12,9 @@ import type { RunServices } from '../services.ts';
 import { ralphFolder } from '../../store/paths.ts';
 
 /**
- * An interrupted run is resumed with the gate, the agents and the workspace in its state.json, so Spool must have written
- * that file. Throws if it was changed, asks the user if the run was started elsewhere, and does not resume a run that came
- * with a clone.
+ * An interrupted run is resumed with the gate, the agents and the workspace in its state.json, so Spool must have
+ * written that file. Throws if it was changed, asks the user if the run was started elsewhere, and does not resume a
+ * run that came with a clone.
  */
 export const checkOrigin = async (spec: RunSpec, services: RunServices, lastRun: LastRun): Promise<CheckedSpec> => {
   const { project, change, options } = spec;

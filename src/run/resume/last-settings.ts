@@ -25,7 +25,10 @@ export const withLastSettings = async (spec: RunSpec, env: NodeJS.ProcessEnv): P
   return view === null ? spec : withSettingsOf(view, spec);
 };
 
-/** Returns the last run if it was started here; null if it is running, or if the start of the run asks the user about it. */
+/**
+ * Returns the last run if it was started here; null if it is running, or if the start of the run asks the user about
+ * it.
+ */
 const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
   const { project, change } = spec;
   const { view: saved, isRunning, isWhole } = await readLastRun(spec);

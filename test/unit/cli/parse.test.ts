@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { guesses } from '../../../src/commands/guesses.ts';
-import { commands, groups } from '../../../src/commands/registry.ts';
+import { commands, groups } from '../../../src/commands/registry/registry.ts';
 import { flagHeadings, optionFlag } from '../../../src/config/flags.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
 import { widthOf } from '../../../src/text/format.ts';

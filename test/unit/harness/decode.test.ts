@@ -16,7 +16,7 @@ const decode = (stdout: string | readonly Uint8Array[], stderr = ''): AgentEvent
     if (joins) events[events.length - 1] = plain(last.text + event.text);
     else events.push(event);
   });
-  const stream = createEventStream(opencode.output.decoder('OpenCode'), diagnosis.see);
+  const stream = createEventStream(opencode.output.decoder('OpenCode'), diagnosis.observe);
   stream.write('stderr', bytes(stderr));
   for (const chunk of typeof stdout === 'string' ? [bytes(stdout)] : stdout) stream.write('stdout', chunk);
   stream.end();

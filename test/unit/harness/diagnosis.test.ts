@@ -15,7 +15,7 @@ const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<T
     { allowAll, redactor },
     (event) => seen.push(event),
   );
-  events.forEach(diagnosis.see);
+  events.forEach(diagnosis.observe);
   diagnosis.end({ end: 'exited', exitCode: 0, signal: null, problem: null, ...ended });
   return seen.filter((event) => event.type === 'error');
 };
@@ -73,7 +73,7 @@ const denialMessage = (agent: string, tools: readonly string[], allowAll = false
   const diagnosis = createDiagnosis(harness, { allowAll, redactor }, (event) => {
     if (event.type === 'denied') said = event.message;
   });
-  for (const tool of tools) diagnosis.see(denied(harness.title, tool));
+  for (const tool of tools) diagnosis.observe(denied(harness.title, tool));
   return said;
 };
 

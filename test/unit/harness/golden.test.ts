@@ -34,7 +34,7 @@ const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exi
   const diagnosis = createDiagnosis(harness, { allowAll: false, redactor: createRedactor({}) }, (event) =>
     events.push(event),
   );
-  const stream = createEventStream(harness.output.decoder(harness.title), diagnosis.see);
+  const stream = createEventStream(harness.output.decoder(harness.title), diagnosis.observe);
   for (const chunk of stdout) stream.write('stdout', chunk);
   stream.write('stderr', bytes(stderr));
   stream.end();

@@ -6,27 +6,9 @@ import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { runLoop, type LoopState, type LoopHost } from '../../../src/ralph/loop.ts';
 import { initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
 import type { RunTotals } from '../../../src/ralph/totals.ts';
-import { noGate, noLimits, recordWith } from './records.ts';
+import { noGate, noLimits, planWith, recordWith } from './records.ts';
 
-const plan: RunPlan = {
-  run: 'run',
-  change: '001-01_x',
-  source: 'spool',
-  module: '001',
-  agents: [{ harness: 'opencode', model: null }],
-  allowAll: false,
-  sandbox: false,
-  completionPromise: 'COMPLETE',
-  minIterations: 1,
-  maxIterations: 5,
-  failFast: false,
-  retryDelayMs: 1000,
-  firstIteration: 1,
-  blockedPromise: 'BLOCKED',
-  limits: noLimits,
-  gate: noGate,
-  commit: true,
-};
+const plan = planWith({ run: 'run', change: '001-01_x', module: '001', maxIterations: 5 });
 
 const exited = (exitCode: number): TurnEnd => ({ end: 'exited', exitCode, signal: null, problem: null });
 const says = (text: string): AgentEvent => ({ type: 'text', text, plain: false });

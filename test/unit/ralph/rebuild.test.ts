@@ -1,31 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { type IterationRecord } from '../../../src/ralph/record.ts';
 import { unknownUsage } from '../../../src/ralph/agent-events.ts';
-import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { rebuildView, viewOfRecords } from '../../../src/ralph/rebuild.ts';
 import { currentStatus } from '../../../src/ralph/view.ts';
 import { initialView } from '../../../src/ralph/reduce-view.ts';
-import { crash, noGate, noLimits, recordWith } from './records.ts';
+import { crash, noGate, noLimits, planWith, recordWith } from './records.ts';
 
-const plan: RunPlan = {
-  run: '20260102-030405-9f3a',
-  change: '002-01_add-ralph-loop',
-  source: 'spool',
-  module: '002',
+const plan = planWith({
   agents: [{ harness: 'claude', model: 'opus' }],
   allowAll: true,
-  sandbox: false,
   completionPromise: 'DONE',
+  blockedPromise: 'STUCK',
   minIterations: 2,
   maxIterations: 4,
-  failFast: false,
-  retryDelayMs: 1000,
-  firstIteration: 1,
-  blockedPromise: 'STUCK',
   limits: { ...noLimits, maxFailures: 2, maxStalled: 9, maxCostUsd: 50 },
   gate: { ...noGate, verify: ['npm test'] },
   commit: false,
-};
+});
 const start = initialView(plan, { pid: 1, startedAt: '2026-01-02T03:04:05.000Z', at: '2026-01-02T03:04:05.000Z' });
 const usage = { ...unknownUsage, costUsd: 2 };
 const records = (...facts: Partial<IterationRecord>[]) =>

@@ -1,4 +1,4 @@
-import type { GatePlan, Limits } from '../../../src/ralph/plan.ts';
+import type { GatePlan, Limits, RunPlan } from '../../../src/ralph/plan.ts';
 import type { IterationRecord } from '../../../src/ralph/record.ts';
 
 /** A record of a successful iteration without a promise, with these changes. */
@@ -55,3 +55,25 @@ export const noLimits: Limits = {
 };
 
 export const noGate: GatePlan = { verify: [], verifyEach: false, requireTasks: false, allowTampering: false };
+
+/** The plan of a first run with the default settings, with these changes. */
+export const planWith = (facts: Partial<RunPlan> = {}): RunPlan => ({
+  run: '20260102-030405-9f3a',
+  change: '002-01_add-ralph-loop',
+  source: 'spool',
+  module: '002',
+  agents: [{ harness: 'opencode', model: null }],
+  allowAll: false,
+  sandbox: false,
+  completionPromise: 'COMPLETE',
+  blockedPromise: 'BLOCKED',
+  minIterations: 1,
+  maxIterations: 50,
+  limits: noLimits,
+  failFast: false,
+  commit: true,
+  retryDelayMs: 1000,
+  firstIteration: 1,
+  gate: noGate,
+  ...facts,
+});

@@ -5,27 +5,15 @@ import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { type RunView } from '../../../src/ralph/view.ts';
 import { catchUp, initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
 import { emptyTotals } from '../../../src/ralph/totals.ts';
-import { noGate, noLimits, recordWith } from './records.ts';
+import { noGate, noLimits, planWith, recordWith } from './records.ts';
 
-const plan: RunPlan = {
-  run: '20260102-030405-9f3a',
-  change: '002-01_add-ralph-loop',
-  source: 'spool',
-  module: '002',
+const plan = planWith({
   agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
   allowAll: true,
-  sandbox: false,
-  completionPromise: 'COMPLETE',
   minIterations: 2,
-  maxIterations: 50,
   failFast: true,
-  retryDelayMs: 1000,
-  firstIteration: 1,
-  blockedPromise: 'BLOCKED',
   limits: { ...noLimits, maxCostUsd: 5 },
-  gate: noGate,
-  commit: true,
-};
+});
 
 const startedAt = '2026-01-02T03:04:05.000Z';
 const at = '2026-01-02T04:00:00.000Z';

@@ -35,7 +35,7 @@ const errorAfter = (...events: readonly AgentEvent[]): string => {
   const diagnosis = createDiagnosis(opencode, { allowAll: false, redactor }, (event) => {
     if (event.type === 'error') message = event.message;
   });
-  events.forEach(diagnosis.see);
+  events.forEach(diagnosis.observe);
   diagnosis.end({ end: 'exited', exitCode: 1, signal: null, problem: null });
   return message;
 };

@@ -1,9 +1,9 @@
-import { finishCommands } from './rows/finish.ts';
-import { lookCommands } from './rows/look.ts';
-import { runCommands } from './rows/run.ts';
-import { setUpCommands } from './rows/set-up.ts';
-import { steerCommands } from './rows/steer.ts';
-import { type Command, type CommandHeading, commandHeadings, type CommandRow } from './shared/command.ts';
+import { finishCommands } from './finish.ts';
+import { lookCommands } from './look.ts';
+import { runCommands } from './run.ts';
+import { setUpCommands } from './set-up.ts';
+import { steerCommands } from './steer.ts';
+import { type Command, type CommandHeading, commandHeadings, type CommandRow } from '../shared/command.ts';
 
 /** Summaries of the commands that have subcommands. */
 export const groups: Readonly<Record<string, string>> = {

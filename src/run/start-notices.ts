@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { allowedEnvironment } from '../process/scope.ts';
 import { pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunSpec } from './spec.ts';
@@ -7,7 +8,9 @@ import type { RunSpec } from './spec.ts';
 /** The maximum number of errors that are announced. */
 const maxShown = 3;
 
-/** Returns lines about errors in the specs of the change, which `spool archive` would refuse. They do not stop a run. */
+/**
+ * Returns lines about errors in the specs of the change, which `spool archive` would refuse. They do not stop a run.
+ */
 export const specNotices = async ({ project, target }: Pick<RunSpec, 'project' | 'target'>): Promise<string[]> => {
   const { root } = project;
   if (target.specs === undefined || !existsSync(join(root, target.specs.delta))) return [];
@@ -29,4 +32,12 @@ export const specNotices = async ({ project, target }: Pick<RunSpec, 'project' |
 const whichErrors = (count: number): string => {
   if (count === 1) return 'this error';
   return count <= maxShown ? 'these errors' : `these and ${pluralise(count - maxShown, 'more error')}`;
+};
+
+/**
+ * Returns a notice if some variables are not passed on: an agent that needs one of them may fail without a clear error.
+ */
+export const environmentNotice = (env: NodeJS.ProcessEnv): string[] => {
+  const [all, some] = [Object.keys(env).length, Object.keys(allowedEnvironment(env)).length];
+  return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
 };
