@@ -18,7 +18,7 @@ export interface Edits {
 
 /** Merges the branch with uncommitted edits of the user, and with tasks that a run has ticked without a commit. */
 export const planEdits = async (landing: Landing, baseWorktree: string, commit: string): Promise<Edits> => {
-  const { project, change, target, prefix } = landing;
+  const { project, target } = landing;
   if (baseWorktree !== (await topOf(project.root))) return { modified: [], merged: new Map() };
   const plans = planningPaths(project, target);
   const work = runCopyRoot(landing);
@@ -27,32 +27,67 @@ export const planEdits = async (landing: Landing, baseWorktree: string, commit: 
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();
   for (const path of paths) {
-    const isTasks = isTaskList(target, path);
-    const name = `${prefix}${path}`;
-    const mine = bytesOf(join(project.root, path));
-    const before = await blobAt(baseWorktree, landing.baseTip, name);
-    const after = await blobAt(baseWorktree, commit, name);
-    const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
-    const shared = baseOf(project, change, path);
-    const unedited: Merged = { kind: 'merged', bytes: after ?? mine };
-    const landed = async (base: Buffer | null | undefined): Promise<Merged> =>
-      isEdited ? await mergeCopies({ base, mine, theirs: after, isTasks }) : unedited;
-    const withoutShared = await landed(before ?? shared);
-    // Edits that the run has synced already are in its copy, even if they are not on its branch.
-    const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
-    const withShared = isTaken ? await landed(shared) : withoutShared;
-    const best = await firstMerged([
-      () => withUncommittedWork(landing, path, { landed: withShared, work }),
-      () => withUncommittedWork(landing, path, { landed: withoutShared, work }),
-      async () => withoutShared,
-    ]);
+    const file = await readVersions(landing, path, { baseWorktree, commit, dirty });
+    const best = await mergeVersions(landing, file, work);
     if (best === null) continue;
-    if (isEdited && before !== null && !before.equals(after)) modified.push(name);
+    const { name, mine, before, after, isEdited } = file;
+    if (isEdited && before !== null && !isSame(before, after)) modified.push(name);
     if (best.bytes !== null && !best.bytes.equals(after ?? mine ?? Buffer.alloc(0))) merged.set(path, best.bytes);
   }
   const staged = modified.length > 0 ? await stagedAmong(baseWorktree, modified) : new Set<string>();
   return { modified: modified.filter((name) => !staged.has(name)), merged };
 };
+
+/** A file of the change, in the versions that a landing merges. null where it does not exist. */
+interface Versions {
+  /** Relative to the project. */
+  readonly path: string;
+  /** Relative to the root of the repository. */
+  readonly name: string;
+  /** In the folder of the project. */
+  readonly mine: Buffer | null;
+  /** On the base, before and after the landing. */
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+  /** The last version that the project and the run had in common; undefined if it is not known. */
+  readonly shared: Buffer | null | undefined;
+  /** The user has edits that are not committed, and the branch has the file as well. */
+  readonly isEdited: boolean;
+}
+
+const readVersions = async (
+  { project, change, prefix, baseTip }: Landing,
+  path: string,
+  { baseWorktree, commit, dirty }: { baseWorktree: string; commit: string; dirty: ReadonlySet<string> },
+): Promise<Versions> => {
+  const name = `${prefix}${path}`;
+  const mine = bytesOf(join(project.root, path));
+  const before = await blobAt(baseWorktree, baseTip, name);
+  const after = await blobAt(baseWorktree, commit, name);
+  const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
+  return { path, name, mine, before, after, shared: baseOf(project, change, path), isEdited };
+};
+
+/** Returns null if they cannot be merged. */
+const mergeVersions = async (landing: Landing, file: Versions, work: string | null) => {
+  const { path, mine, before, after, shared, isEdited } = file;
+  const isTasks = isTaskList(landing.target, path);
+  const unedited: Merged = { kind: 'merged', bytes: after ?? mine };
+  const landed = async (base: Buffer | null | undefined): Promise<Merged> =>
+    isEdited ? await mergeCopies({ base, mine, theirs: after, isTasks }) : unedited;
+  const withoutShared = await landed(before ?? shared);
+  // Edits that the run has synced already are in its copy, even if they are not on its branch.
+  const isTaken = work !== null && isEdited && shared !== undefined && !isSame(before, after);
+  const withShared = isTaken ? await landed(shared) : withoutShared;
+  return firstMerged([
+    () => withUncommittedWork(landing, path, { landed: withShared, work }),
+    () => withUncommittedWork(landing, path, { landed: withoutShared, work }),
+    async () => withoutShared,
+  ]);
+};
+
+const isSame = (one: Buffer | null, other: Buffer | null): boolean =>
+  one !== null && other !== null && one.equals(other);
 
 const firstMerged = async (attempts: readonly (() => Promise<Merged>)[]) => {
   for (const attempt of attempts) {

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { parseFlags, resolveOptions } from '../../config/resolve.ts';
+import { parseFlags, type Resolved, resolveOptions } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
@@ -14,6 +14,40 @@ import { chooseTargets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
+  const request = await readRequest(invocation);
+  const { project, options, action, prompt } = request;
+  if (action === 'status' && options.change.length === 0 && options.module === null && !options.all)
+    return showAllRuns(request);
+  const sentence = action === 'run' && isText(prompt) ? prompt : null;
+  const targets = await chooseTargets(project, { options, ...invocation, sentence });
+  if (targets.kind === 'new') {
+    if (sentence === null) throw userError('prompt-required');
+    return runNewChange(request, targets.module);
+  }
+  switch (action) {
+    case 'status':
+      return showRuns(request, targets.ids);
+    case 'addContext':
+    case 'clearContext':
+      return changeContext(request, targets.ids);
+    case 'run':
+      return runChanges(request, targets.ids, targets.from ?? null);
+  }
+};
+
+interface RalphRequest {
+  readonly invocation: Invocation;
+  readonly project: Project;
+  readonly resolved: Resolved;
+  /** With the change that the first argument names. */
+  readonly options: Options;
+  readonly action: ReturnType<typeof actionOf>;
+  /** Empty if there is none. */
+  readonly prompt: string;
+}
+
+/** Reads everything that was typed, and checks it as far as that is possible before the changes are known. */
+const readRequest = async (invocation: Invocation): Promise<RalphRequest> => {
   const flagValues = parseFlags(invocation.rawFlags);
   const found = findProjectIfAny(invocation.cwd);
   const existing = found && ownerOf(found);
@@ -22,73 +56,77 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { change, prompt: typed } = await readArguments(invocation, existing);
   const project = existing ?? (await newProject(invocation, change === null && isText(typed)));
   const resolved = await resolveOptions({ flagValues, env: invocation.env, project });
-  const { changeKeys, customHarnesses, explicit } = resolved;
   const options = change === null ? resolved.options : { ...resolved.options, change: [change], module: null };
   const action = actionOf(options, typed, invocation.rawFlags);
   const prompt = await readPrompt(typed, options, invocation.cwd);
   // Before the user is asked for a change. A change may have other agents, which are checked when it is known.
-  if (action === 'run' || explicit.has('harness')) await checkAgents([options], customHarnesses);
-  if (action === 'status' && options.change.length === 0 && options.module === null && !options.all) {
-    const { printRuns } = await import('../../report/all-runs.ts');
-    await printRuns({ project, ...invocation, json: options.json, all: false });
-    return 0;
+  if (action === 'run' || resolved.explicit.has('harness')) await checkAgents([options], resolved.customHarnesses);
+  return { invocation, project, resolved, options, action, prompt };
+};
+
+const showAllRuns = async ({ invocation, project, options }: RalphRequest): Promise<number> => {
+  const { printRuns } = await import('../../report/all-runs.ts');
+  await printRuns({ project, ...invocation, json: options.json, all: false });
+  return 0;
+};
+
+const showRuns = async (
+  { invocation, project, options }: RalphRequest,
+  changes: readonly string[],
+): Promise<number> => {
+  for (const change of changes) await printStatus(change, { project, ...invocation, json: options.json, all: false });
+  return 0;
+};
+
+const changeContext = async (
+  { invocation, project, options, action }: RalphRequest,
+  changes: readonly string[],
+): Promise<number> => {
+  const { addToContext, emptyContext } = await import('../shared/context.ts');
+  const { env, terminal } = invocation;
+  for (const change of changes) {
+    const ref = { project, change, env };
+    const outcome =
+      action === 'addContext'
+        ? `Added to the context of ${change}. ${await addToContext(ref, options.addContext!)}`
+        : await emptyContext(ref);
+    answer(terminal, outcome);
   }
-  const sentence = action === 'run' && isText(prompt) ? prompt : null;
-  const targets = await chooseTargets(project, { options, ...invocation, sentence });
-  if (targets.kind === 'new') {
-    if (sentence === null) throw userError('prompt-required');
-    await checkChangeKeys(project, changeKeys);
-    const find = await checkAgents([options], customHarnesses);
-    if (options.detach) {
-      const { startDetached } = await import('./detach.ts');
-      return startDetached({ invocation, project, changes: [], module: targets.module, prompt, options });
-    }
-    const { startNewChange } = await import('./new-change.ts');
-    return startNewChange({ ...resolved, project, find, options, prompt, invocation }, targets.module);
+  return 0;
+};
+
+/** Creates a change from the prompt and runs it. */
+const runNewChange = async (request: RalphRequest, module: string | null): Promise<number> => {
+  const { invocation, project, resolved, options, prompt } = request;
+  await checkChangeKeys(project, resolved.changeKeys);
+  const find = await checkAgents([options], resolved.customHarnesses);
+  if (options.detach) {
+    const { startDetached } = await import('./detach.ts');
+    return startDetached({ invocation, project, changes: [], module, prompt, options });
   }
-  const { ids: changes, from = null } = targets;
-  switch (action) {
-    case 'status':
-      for (const change of changes)
-        await printStatus(change, { project, ...invocation, json: options.json, all: false });
-      return 0;
-    case 'addContext': {
-      const { addToContext } = await import('../shared/context.ts');
-      for (const change of changes)
-        answer(
-          invocation.terminal,
-          `Added to the context of ${change}. ${await addToContext({ project, change, env: invocation.env }, options.addContext!)}`,
-        );
-      return 0;
-    }
-    case 'clearContext': {
-      const { emptyContext } = await import('../shared/context.ts');
-      for (const change of changes)
-        answer(invocation.terminal, await emptyContext({ project, change, env: invocation.env }));
-      return 0;
-    }
-    case 'run': {
-      await checkChangeKeys(project, changeKeys);
-      const find = await checkAgents(changes.map(resolved.forChange), customHarnesses);
-      if (
-        from === null &&
-        invocation.terminal.canPrompt &&
-        options.interactive &&
-        !options.json &&
-        !options.resume &&
-        !isText(prompt)
-      ) {
-        const { editTemplates } = await import('./edit-templates.ts');
-        await editTemplates(invocation, project, changes);
-      }
-      if (options.detach) {
-        const { startDetached } = await import('./detach.ts');
-        return startDetached({ invocation, project, changes, prompt, options });
-      }
-      const { startRuns } = await import('./start.ts');
-      return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation });
-    }
+  const { startNewChange } = await import('./new-change.ts');
+  return startNewChange({ ...resolved, project, find, options, prompt, invocation }, module);
+};
+
+/** `from` is the source of the only change, if it may have no run yet. */
+const runChanges = async (
+  { invocation, project, resolved, options, prompt }: RalphRequest,
+  changes: readonly string[],
+  from: string | null,
+): Promise<number> => {
+  await checkChangeKeys(project, resolved.changeKeys);
+  const find = await checkAgents(changes.map(resolved.forChange), resolved.customHarnesses);
+  const canAsk = invocation.terminal.canPrompt && options.interactive && !options.json;
+  if (from === null && canAsk && !options.resume && !isText(prompt)) {
+    const { editTemplates } = await import('./edit-templates.ts');
+    await editTemplates(invocation, project, changes);
   }
+  if (options.detach) {
+    const { startDetached } = await import('./detach.ts');
+    return startDetached({ invocation, project, changes, prompt, options });
+  }
+  const { startRuns } = await import('./start.ts');
+  return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation });
 };
 
 const isText = (text: string): boolean => text.trim() !== '';
