@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
-import { parseTarget, withoutTokens } from './notifications.ts';
+import { parseTarget, withoutTokens } from './notify-targets.ts';
 import { parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
 import { sourcesProblem } from '../changes/folders.ts';

@@ -1,5 +1,5 @@
 import { defaultBlockedPromise, defaultCompletionPromise, defaultHarness } from '../ralph/defaults.ts';
-import { notifyKinds } from './notifications.ts';
+import { notifyKinds } from './notify-targets.ts';
 import type { Value, ValueKind } from './values.ts';
 
 /**

@@ -12,7 +12,7 @@ import {
   type FileSettings,
   type FlagValues,
 } from './flags.ts';
-import { describeTarget, notifyKinds, parseTarget, withoutTokens } from './notifications.ts';
+import { describeTarget, notifyKinds, parseTarget, withoutTokens } from './notify-targets.ts';
 import { parseValue, type Value, expects } from './values.ts';
 import type { Harness } from '../harness/harness.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';

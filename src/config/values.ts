@@ -1,4 +1,4 @@
-import { parseTarget } from './notifications.ts';
+import { parseTarget } from './notify-targets.ts';
 import { hasControls, isName, nameRule } from '../text/names.ts';
 
 /**

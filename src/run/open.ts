@@ -13,7 +13,7 @@ import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
-import type { DraftRun } from './draft.ts';
+import type { CheckedStart } from './check-start.ts';
 import { watchLimits } from './reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
@@ -31,24 +31,24 @@ export interface OpenedRun {
   readonly saveError: Emitter['saveError'];
 }
 
-interface LockedRun extends DraftRun {
+interface LockedRun extends CheckedStart {
   readonly lock: ChangeLock;
 }
 
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
-export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
-  const { spec, lock, deadline } = draft;
-  const { planned, notices } = await settlePlan(draft, services);
+export const openRun = async (locked: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
+  const { spec, lock, deadline } = locked;
+  const { planned, notices } = await settlePlan(locked, services);
   const { plan, previous } = planned;
-  const sandbox = await draft.runSandbox.open(plan, plan.agents);
-  const { saveError, ...recording } = openRecording({ ...draft, planned }, services, cleanup);
+  const sandbox = await locked.runSandbox.open(plan, plan.agents);
+  const { saveError, ...recording } = openRecording({ ...locked, planned }, services, cleanup);
   const { emit, view, folder, elapsedMs } = recording;
   const announce = (text: string) => emit({ type: 'notice', text });
   deadline.setLimits(plan.limits, elapsedMs());
   sandbox?.onNotice(announce);
   notices.forEach(announce);
-  const leftovers = await endLeftovers(draft, planned, announce);
-  const control = openControl(draft, services, { emit, view, cleanup });
+  const leftovers = await endLeftovers(locked, planned, announce);
+  const control = openControl(locked, services, { emit, view, cleanup });
 
   const run = { ...givenBy(spec, services), ...recording, plan, lock, sandbox, control, stopSignals: control };
   const work = await openWork({ ...run, previous, leftovers, deadline }, cleanup);
@@ -57,7 +57,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const context: RunContext = {
     ...run,
     ...work,
-    assignment: { ...draft.assignment, userPrompt: savePrompt(folder, draft.assignment.userPrompt) },
+    assignment: { ...locked.assignment, userPrompt: savePrompt(folder, locked.assignment.userPrompt) },
     sessions,
     crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
   };
@@ -74,7 +74,7 @@ const givenBy = (
 type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' | 'view'> & Pick<Emitter, 'saveError'>;
 
 const openRecording = (
-  { spec, planned, beganMs }: DraftRun,
+  { spec, planned, beganMs }: CheckedStart,
   { env, pid, reporter, findHarness }: RunServices,
   cleanup: Cleanup,
 ): Recording => {
@@ -118,13 +118,13 @@ const openControl = (
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */
-const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun, services: RunServices) => {
+const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
-  const found = await planAgain(drafted, { ...spec, env });
+  const found = await planAgain(before, { ...spec, env });
   const { previous, damage } = found;
   if (previous) checkUnchanged(spec, { env, agreed, saved: previous.saved });
   trusted.check({ ...spec, ...found });
-  const { agents, notices } = found === drafted ? usable : usableAgents(found.plan, spec, services);
+  const { agents, notices } = found === before ? usable : usableAgents(found.plan, spec, services);
   const damaged = damage === null ? [] : [replaceDamaged(spec, damage)];
   return {
     planned: { ...found, plan: { ...found.plan, agents } },

@@ -14,7 +14,7 @@ import { userRecordFolder } from '../store/user-record/folder.ts';
 import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeadline } from './deadline.ts';
-import { draftRun, lockRun } from './draft.ts';
+import { checkStart, lockRun } from './check-start.ts';
 import { createLoopHost, currentTaskCount } from './host.ts';
 import { createChangeOf } from './new-change.ts';
 import { createNotifier } from './notify/notify.ts';
@@ -40,12 +40,12 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
   cleanup.add(services.reporter, (each) => each.dispose());
   try {
     return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
-      const draft = await draftRun(given, services, cleanup);
+      const checked = await checkStart(given, services, cleanup);
       const created = await createChangeOf(given, cleanup);
-      const lock = cleanup.add(await lockRun(draft), (each) => each.release());
-      const opened = await openRun({ ...draft, lock }, services, cleanup).catch(created.keepIfLogged);
+      const lock = cleanup.add(await lockRun(checked), (each) => each.release());
+      const opened = await openRun({ ...checked, lock }, services, cleanup).catch(created.keepIfLogged);
       created.keep();
-      return await runToEnd(opened, draft.deadline);
+      return await runToEnd(opened, checked.deadline);
     });
   } finally {
     await cleanup.run();

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { agentsOf } from '../config/agents.ts';
 import { type Config } from '../config/file.ts';
-import { describeTarget } from '../config/notifications.ts';
+import { describeTarget } from '../config/notify-targets.ts';
 import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';

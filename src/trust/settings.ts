@@ -6,7 +6,7 @@ import { agentsOf } from '../config/agents.ts';
 import type { Config, OwnCommands } from '../config/file.ts';
 import { systemProblem, userError } from '../errors.ts';
 import { anyPath } from '../files/bytes.ts';
-import { parseTarget } from '../config/notifications.ts';
+import { parseTarget } from '../config/notify-targets.ts';
 import { readRegular } from '../files/regular.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../guard/deciders/scope.ts';

@@ -11,7 +11,7 @@ import {
   flags,
   isRepeatable,
 } from '../../config/flags.ts';
-import { withoutTokens } from '../../config/notifications.ts';
+import { withoutTokens } from '../../config/notify-targets.ts';
 import { prefixFor, resolveOptions } from '../../config/resolve.ts';
 import { parseValue } from '../../config/values.ts';
 import { type Canvas, canvasOf } from '../../report/canvas.ts';

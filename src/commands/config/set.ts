@@ -1,5 +1,5 @@
 import type { Config } from '../../config/file.ts';
-import { withoutTokens } from '../../config/notifications.ts';
+import { withoutTokens } from '../../config/notify-targets.ts';
 import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
 import { addTrust, readTrusted } from '../../trust/store.ts';
 import type { Invocation } from '../shared/command.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { followFind, wordsGiven } from './find.ts';
+import { followFind } from './find.ts';
 import { entriesAt, importsOf } from './imports.ts';
 import {
   isManager,
@@ -10,12 +10,13 @@ import {
   followScript,
   followScriptsNamed,
 } from './packages.ts';
-import { includesIn, partKey, partOf, rulesOf, skippableIn, splitKey } from './parts.ts';
+import { followMake, followRules, targetsIn } from './make.ts';
+import { partOf, splitKey } from './parts.ts';
 import { runners } from './runners.ts';
 import {
   type Files,
   filesNamed,
-  inFolder,
+  firstArgument,
   inFolders,
   isOption,
   noteUnclear,
@@ -25,7 +26,8 @@ import {
   type Wide,
   type Words,
 } from './scope.ts';
-import { type ShellCommand, shellCommands } from './shell.ts';
+import { shellCommands } from './shell.ts';
+import { walk } from './walk.ts';
 
 /**
  * The keys of everything besides the work itself that decides whether these commands pass: the scripts and rules they
@@ -81,88 +83,6 @@ export const readDecider = (key: string, files: Files): string | null => {
   const text = files.read(path);
   return text === null ? null : partOf(text, part);
 };
-
-const walk = (commands: readonly ShellCommand[], start: Scope): void => {
-  let scopes: readonly Scope[] = [start];
-  const left: (readonly Scope[])[] = [];
-  for (const command of commands) {
-    if (command[0] === '(') left.push(scopes);
-    else if (command[0] === ')') scopes = backIn(left.pop(), scopes);
-    else scopes = scopes.flatMap((scope) => followOne(command, scope)).slice(0, mostFolders);
-  }
-};
-
-/** An unknown `cd` may lead to several folders, and a second one to several for each of those. */
-const mostFolders = 8;
-
-/** The scopes from before a subshell, with the folders that it was in added. */
-const backIn = (before: readonly Scope[] | undefined, now: readonly Scope[]): readonly Scope[] => {
-  if (before === undefined) return now;
-  const folders = now.flatMap((scope) => scope.folders);
-  return before.map((scope) => ({ ...scope, folders: [...new Set([...scope.folders, ...folders])] }));
-};
-
-/** Shell keywords before a command. */
-const keywords = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', '{', 'time']);
-
-/** Returns the scopes in which the next command may run. */
-const followOne = (command: ShellCommand, scope: Scope): Scope[] => {
-  const start = command.findIndex((word) => !keywords.has(word));
-  const [first = '', name = '', third, ...values] = start === -1 ? [] : command.slice(start);
-  if (first === 'for' && third === 'in') return [bind(scope, [[name, valuesNamed(scope, values)]])];
-  const words = command.slice(Math.max(0, start));
-  const from = words.findIndex((word) => !isAssignment(word));
-  const set = from === -1 ? words : words.slice(0, from);
-  const inside = bind(
-    scope,
-    set.map((word) => [word.replace(/=.*/s, ''), [word.replace(/^\w+=/, '')]]),
-  );
-  const commands = from === -1 ? [] : variantsOf(words.slice(from), inside);
-  const [program = '', folder] = commands[0] ?? [];
-  if (/^(?:cd|pushd)$/.test(program)) return folder === undefined ? [inside] : inFolders(inside, folder);
-  for (const each of commands) {
-    followWords(inside, each);
-    noteNamed(inside, each);
-  }
-  return [{ ...inside, piped: wordsGiven(commands.flat(), inside) }];
-};
-
-/** The programs that run a file among their arguments are not all known, so `wide` decides. */
-const noteNamed = (scope: Scope, [program = '', ...args]: readonly string[]): void => {
-  const { wide } = scope;
-  if (wide === undefined) return;
-  const words = args.flatMap((word) => (word.includes('=') ? [word, ...word.split('=')] : [word]));
-  for (const path of filesNamed(scope, words)) if (wide.mayRun(program, path)) scope.found(path);
-};
-
-/** The files that words name; words that name none are returned unchanged. */
-const valuesNamed = (scope: Scope, values: readonly string[]): string[] =>
-  values.flatMap((value) => {
-    const files = filesNamed(scope, [value]);
-    return files.length > 0 || /[*?]/.test(value) ? files : [value];
-  });
-
-const bind = (scope: Scope, pairs: readonly (readonly [string, readonly string[]])[]): Scope =>
-  pairs.length === 0 ? scope : { ...scope, variables: new Map([...scope.variables, ...pairs]) };
-
-const isAssignment = (word: string) => /^\w+=/.test(word);
-
-/** A command for each value that its variables may have. */
-const variantsOf = (words: readonly string[], { variables }: Scope): string[][] => {
-  const valuesOf = (word: string, depth = 0): readonly string[] => {
-    const [variable = '', name = ''] = /\$\{?(\w+)\}?/.exec(word) ?? [];
-    const values = variables.get(name)?.map((value) => word.replace(variable, () => value));
-    if (values === undefined || depth === deepest) return values ?? [word];
-    return values.slice(0, mostValues).flatMap((value) => valuesOf(value, depth + 1));
-  };
-  const all = words.map((word) => valuesOf(word));
-  const times = Math.max(...all.map((values) => values.length));
-  return Array.from({ length: times }, (_, index) => all.flatMap((values) => values[index % values.length] ?? []));
-};
-
-/** Limits for variables that contain variables, and for the files that a loop iterates over. */
-const deepest = 3;
-const mostValues = 200;
 
 const shells = /^(?:ba|da|z|k|a)?sh$/;
 const interpreters = /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy3?|ruby|perl|php|pwsh|Rscript|lua)$/;
@@ -237,21 +157,10 @@ const isKnown = (name: string) =>
   isManager(name) ||
   Object.hasOwn(runners, name);
 
-/** Options whose value is the next word. */
-const takesValue =
-  /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
-
 /** Follows the command after the options of a wrapper. */
 const followRest = (scope: Scope, args: readonly string[]): void => {
   const rest = args.slice(firstArgument(args));
   followWords(scope, /^[\d.]+[smhd]?$/.test(rest[0] ?? '') ? rest.slice(1) : rest);
-};
-
-const firstArgument = (args: readonly string[]): number => {
-  let index = 0;
-  while (index < args.length && (isOption(args[index]!) || isAssignment(args[index]!)))
-    index += takesValue.test(args[index]!) ? 2 : 1;
-  return index;
 };
 
 const followShell = (scope: Scope, args: readonly string[]): void => {
@@ -331,57 +240,6 @@ const toolNames = /^(?:check|verify|validate)(?:[-_.]|$)/;
 
 const isSource = (path: string) => sourceFolders.test(path) && !toolFolders.test(path);
 const isTool = (path: string) => toolFolders.test(path) || (!isSource(path) && toolNames.test(posix.basename(path)));
-
-const followMake = (scope: Scope, args: readonly string[]): void => {
-  const file = optionOf(args, ['-f', '--file', '--makefile']);
-  const names = file === null ? ['GNUmakefile', 'makefile', 'Makefile'] : [file];
-  const inside = inFolder(scope, optionOf(args, ['-C', '--directory']) ?? '.');
-  followRules(inside, names, targetsIn(args));
-  const path = makefileAt(inside, names);
-  if (path === undefined) return;
-  const text = scope.files.read(path)!;
-  const included = includesIn(text).flatMap((name) => filesNamed({ ...inside, folders: [] }, [name]));
-  const whole = [text, ...included.map((each) => scope.files.read(each) ?? '')].join('\n');
-  const there = new Set(scope.files.list(inside.cwd));
-  // A file with that name would be enough for make to skip the rule.
-  for (const name of targetsIn(args).flatMap((target) => skippableIn(whole, target)))
-    if (!there.has(name)) scope.found(posix.join(inside.cwd, name));
-};
-
-const makefileAt = (scope: Scope, names: readonly string[]): string | undefined =>
-  names.map((name) => posix.join(scope.cwd, name)).find((path) => scope.files.read(path) !== null);
-
-/** An empty target is the first rule. */
-const targetsIn = (args: readonly string[]): string[] => {
-  const targets = args.filter((word, index) => !/^-|=/.test(word) && !takesValue.test(args[index - 1] ?? ''));
-  return targets.length === 0 ? [''] : targets;
-};
-
-const followRules = (scope: Scope, names: readonly string[], targets: readonly string[]): void => {
-  const paths = names.map((name) => posix.join(scope.cwd, name));
-  const path = makefileAt(scope, names);
-  if (path === undefined) return;
-  const text = scope.files.read(path)!;
-  // If these existed, they would be used instead.
-  paths.slice(0, paths.indexOf(path)).forEach((name) => scope.found(name));
-  for (const name of includesIn(text)) followIncluded(scope, name, targets);
-  for (const target of targets) {
-    scope.found(partKey(path, `rule ${target}`));
-    scope.follow(rulesOf(text, target).recipes, scope.cwd);
-  }
-};
-
-/** Follows an included makefile. In an .env file, only what changes how recipes run decides. */
-const followIncluded = (scope: Scope, name: string, targets: readonly string[]): void => {
-  const isPattern = /[*?$]/.test(name);
-  const there = filesNamed({ ...scope, folders: [] }, [name]);
-  const paths = there.length === 0 && !isPattern ? [posix.join(scope.cwd, name)] : there;
-  for (const path of paths) {
-    scope.found(posix.basename(path).startsWith('.env') ? partKey(path, 'shell settings') : path);
-    const text = scope.files.read(path) ?? '';
-    for (const target of targets) scope.follow(rulesOf(text, target).recipes, scope.cwd);
-  }
-};
 
 /** The configuration that a test runner finds, and the files it would prefer if they existed. */
 const configure = (scope: Scope, program: string, args: readonly string[]): void => {

@@ -153,3 +153,18 @@ export const fitting =
     }
     return /^\**$/.test(pattern.slice(inPattern));
   };
+
+/** `CI=1` */
+export const isAssignment = (word: string) => /^\w+=/.test(word);
+
+/** Options whose value is the next word. */
+export const takesValue =
+  /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
+
+/** Returns the position of the first word that is neither an option, its value, nor an assignment. */
+export const firstArgument = (args: readonly string[]): number => {
+  let index = 0;
+  while (index < args.length && (isOption(args[index]!) || isAssignment(args[index]!)))
+    index += takesValue.test(args[index]!) ? 2 : 1;
+  return index;
+};

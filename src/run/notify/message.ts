@@ -1,4 +1,4 @@
-import type { NotifyKind } from '../../config/notifications.ts';
+import type { NotifyKind } from '../../config/notify-targets.ts';
 import type { RunEvent } from '../../ralph/events.ts';
 import { totalUsage } from '../../ralph/usage.ts';
 import { publicView, type RunView } from '../../ralph/view.ts';

@@ -1,5 +1,5 @@
 import { closeSync, existsSync } from 'node:fs';
-import { describeTarget, type NotifyTarget, parseTarget } from '../../config/notifications.ts';
+import { describeTarget, type NotifyTarget, parseTarget } from '../../config/notify-targets.ts';
 import { systemProblem } from '../../errors.ts';
 import { openSafely, writeAll } from '../../files/safe.ts';
 import type { RunEvent } from '../../ralph/events.ts';

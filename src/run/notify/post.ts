@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NotifyTarget } from '../../config/notifications.ts';
+import type { NotifyTarget } from '../../config/notify-targets.ts';
 import { payloadOf, type NotifyMessage } from './message.ts';
 import type { Send } from './notify.ts';
 

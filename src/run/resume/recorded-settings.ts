@@ -1,5 +1,5 @@
 import type { Options } from '../../config/flags.ts';
-import { describeTarget } from '../../config/notifications.ts';
+import { describeTarget } from '../../config/notify-targets.ts';
 
 /** Settings that are not in a plan. Their values are recorded if they were set explicitly. */
 export const recordedSettings = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseTarget } from '../../../src/config/notifications.ts';
+import { parseTarget } from '../../../src/config/notify-targets.ts';
 import { createPoster } from '../../../src/run/notify/post.ts';
 import { closedPort, startReceiver, status } from '../../support/receiver.ts';
 import type { NotifyMessage } from '../../../src/run/notify/message.ts';

@@ -20,8 +20,8 @@ import { readLastRun } from './resume/last-run.ts';
 import { withNewUntil } from './resume/new-until.ts';
 import { stateFolder } from '../store/paths.ts';
 
-/** A run that was checked without the lock. */
-export interface DraftRun extends CheckedSpec {
+/** A run that can start, as far as that is known without the lock. */
+export interface CheckedStart extends CheckedSpec {
   readonly planned: Planned;
   /** The agents of the plan that are installed. */
   readonly usable: UsableAgents;
@@ -33,15 +33,15 @@ export interface DraftRun extends CheckedSpec {
 }
 
 /** Checks everything that the user may have got wrong, before anything is written. */
-export const draftRun = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<DraftRun> => {
+export const checkStart = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<CheckedStart> => {
   const { env, findHarness } = services;
   // Before the first git command, which must not be one that agents can write.
   const harnesses = agentsOf(given.options).map(({ harness }) => findHarness(harness));
   distrustWritable(given.options, { cwd: given.cwd, env }, harnesses);
   const earlier = currentPlan(given, services);
   const lastRun = earlier?.lastRun ?? (await readLastRun(given));
-  const checked = await checkOrigin(given, services, lastRun);
-  const spec = await withNewUntil(checked.spec, services, lastRun);
+  const origin = await checkOrigin(given, services, lastRun);
+  const spec = await withNewUntil(origin.spec, services, lastRun);
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
@@ -55,7 +55,7 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
-  return { ...checked, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+  return { ...origin, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
 };
 
 /** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
@@ -94,7 +94,7 @@ const stoppable = async (
 };
 
 /** Keeps other runs from working on this change, or in this work tree, at the same time. */
-export const lockRun = async ({ spec, planned }: DraftRun): Promise<ChangeLock> => {
+export const lockRun = async ({ spec, planned }: CheckedStart): Promise<ChangeLock> => {
   const { project, change, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
   const treeFolder = hasWorktree ? null : ((await gitDirOf(project.root)) ?? stateFolder(project));
