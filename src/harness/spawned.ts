@@ -22,27 +22,27 @@ interface Turn extends SessionScope, AgentTurn {
   readonly harness: Harness;
 }
 
-const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
-  const { harness, job, env, stopSignals } = run;
+const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => {
+  const { harness, job, env, stopSignals } = turn;
   if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
   const binary =
-    agentProgram(harness, { env, cwds: [process.cwd(), run.cwd] }) ?? (harness.custom && harness.launch.binary);
+    agentProgram(harness, { env, cwds: [process.cwd(), turn.cwd] }) ?? (harness.custom && harness.launch.binary);
   // Starting it by name could find one in the project.
   if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);
-  const version = () => knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: run.sandbox, harness });
+  const version = () => knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: turn.sandbox, harness });
   const args = await harness.launch.args({ ...job, version, asSuperuser: process.getuid?.() === 0 });
   const aborting = new AbortController();
   const abort = (why: AbortReason | null) => {
     if (why) aborting.abort(why);
   };
-  const diagnosis = createDiagnosis(harness, { allowAll: job.allowAll, redactor: run.redactor }, (event) =>
+  const diagnosis = createDiagnosis(harness, { allowAll: job.allowAll, redactor: turn.redactor }, (event) =>
     abort(observer.onEvent(event)),
   );
   const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.observe(event));
-  const watchdog = createWatchdog(run.deadlines, abort);
+  const watchdog = createWatchdog(turn.deadlines, abort);
   const launch = {
-    ...run,
+    ...turn,
     binary,
     args,
     env: cleanEnv,
