@@ -28,23 +28,12 @@ interface Observed extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'>
 }
 
 /** Observes the events of one iteration and judges them after its process has ended. */
-export const observeIteration = ({ trailer, ...promises }: Observed, prompt: string) => {
-  const inMessages = createSearch(promises, {
-    isEcho: createEcho(prompt, 'at length'),
-    isTrailer: () => false,
-    hint: null,
-  });
-  const inPlainText = createSearch(promises, {
-    isEcho: createEcho(prompt, 'in part'),
-    isTrailer: (line) => isTrailer(line, trailer),
-    hint: 'if its CLI printed that, set "trailer" for the harness',
-  });
+export const observeIteration = (observed: Observed, prompt: string) => {
+  const speech = createSpeech(observed, prompt);
   const tools = new Map<string, number>();
   const calls = createCallCounter();
   const denials = createDenials();
-  const [lastMessage, lastPlainText] = [createTail(), createTail()];
   let structured = false;
-  let worked = false;
   let usage: Usage | null = null;
   let error: IterationRecord['error'] = null;
 
@@ -54,27 +43,11 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
       denials.observe(event);
       switch (event.type) {
         case 'text':
-          if (event.plain) {
-            inPlainText.feed(event.text);
-            lastPlainText.add(event.text);
-            return;
-          }
-          // Neither an empty text nor a lone check mark after a tool call is a message.
-          if (event.text.trim() === '' || (worked && saysNothingAtAll(event.text))) return;
-          // Texts without a tool call between them are one message.
-          if (worked) {
-            inMessages.startMessage();
-            lastMessage.clear();
-          }
-          worked = false;
-          inMessages.feed(`${event.text}\n\n`);
-          lastMessage.add(`${event.text}\n\n`);
-          return;
+          return event.plain ? speech.addPlainText(event.text) : speech.addMessage(event.text);
         case 'tool':
-          worked = true;
+          speech.endMessage();
           tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
-          calls.observe(event);
-          return;
+          return calls.observe(event);
         case 'usage':
           usage = addUsage(usage ?? unknownUsage, event);
           return;
@@ -90,21 +63,16 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
     },
 
     /** The agent has printed the promise, so the iteration need not be stopped. */
-    promised: () => inMessages.judge().found,
+    promised: speech.promised,
 
     /** The end of the last message of the agent. */
-    lastWords: () => {
-      if (structured) return lastMessage.text();
-      const lines = lastPlainText.text().split('\n');
-      return lines.filter((line) => !isTrailer(line, trailer)).join('\n');
-    },
+    lastWords: () => speech.lastWords(structured),
 
     /** Usage so far; null if the agent has not reported any. */
     usage: () => usage,
 
     judge(ended: TurnEnd): Verdict {
-      // If an agent prints events, stray lines are not its messages.
-      const { found, mentions, evidence, blocked } = (structured ? inMessages : inPlainText).judge();
+      const { found, mentions, evidence, blocked } = speech.judge(structured);
       const problem = processProblem(ended) ?? denials.problem(error ?? exitProblem(ended), structured);
       const why = problem?.message ?? (blocked === null ? null : 'it also gave up');
       return {
@@ -119,6 +87,51 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
         denied: denials.all(),
         blocked: problem === null ? blocked : null,
       };
+    },
+  };
+};
+
+/** What the agent says. If it prints events (`structured`), stray lines of plain text are not its messages. */
+const createSpeech = ({ trailer, ...promises }: Observed, prompt: string) => {
+  const inMessages = createSearch(promises, {
+    isEcho: createEcho(prompt, 'at length'),
+    isTrailer: () => false,
+    hint: null,
+  });
+  const inPlainText = createSearch(promises, {
+    isEcho: createEcho(prompt, 'in part'),
+    isTrailer: (line) => isTrailer(line, trailer),
+    hint: 'if its CLI printed that, set "trailer" for the harness',
+  });
+  const [lastMessage, lastPlainText] = [createTail(), createTail()];
+  /** A tool was called after the last message. Texts without a tool call between them are one message. */
+  let hasEnded = false;
+
+  return {
+    addPlainText(text: string): void {
+      inPlainText.feed(text);
+      lastPlainText.add(text);
+    },
+    addMessage(text: string): void {
+      // Neither an empty text nor a lone check mark after a tool call is a message.
+      if (text.trim() === '' || (hasEnded && saysNothingAtAll(text))) return;
+      if (hasEnded) {
+        inMessages.startMessage();
+        lastMessage.clear();
+      }
+      hasEnded = false;
+      inMessages.feed(`${text}\n\n`);
+      lastMessage.add(`${text}\n\n`);
+    },
+    endMessage(): void {
+      hasEnded = true;
+    },
+    promised: () => inMessages.judge().found,
+    judge: (structured: boolean) => (structured ? inMessages : inPlainText).judge(),
+    lastWords(structured: boolean): string {
+      if (structured) return lastMessage.text();
+      const lines = lastPlainText.text().split('\n');
+      return lines.filter((line) => !isTrailer(line, trailer)).join('\n');
     },
   };
 };
