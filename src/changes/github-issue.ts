@@ -5,7 +5,7 @@ import { onPath } from '../process/which.ts';
 import { withoutControls } from '../text/controls.ts';
 import { duration, joinLines } from '../text/format.ts';
 import { isObject, parseJson } from '../text/shape.ts';
-import { withoutCommentsIn } from './tasks.ts';
+import { withoutCommentsIn } from './tasks/visible-lines.ts';
 
 /** What a person outside of the project has written. Clean: only what they could see themselves, in lines that end with \n. */
 export interface Issue {

@@ -5,7 +5,7 @@ import { checkMainSpec } from './specs/check-main.ts';
 import { readLines } from './specs/lines.ts';
 import { parseMainSpec } from './specs/main-spec.ts';
 import { byPlace, checkDelta, type Issue } from './specs/validate.ts';
-import { parseTasks } from './tasks.ts';
+import { parseTasks } from './tasks/parse.ts';
 
 export type { Issue } from './specs/validate.ts';
 

@@ -1,5 +1,5 @@
 import { safeJson } from '../text/controls.ts';
-import { finishArchive } from '../changes/finish-archive.ts';
+import { finishArchive } from '../changes/archive/finish.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';

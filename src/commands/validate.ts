@@ -1,6 +1,6 @@
 import { userError } from '../errors.ts';
 import { activeChanges, changeOf, listChanges, mainSpecFolders, resolveChange } from '../changes/sources.ts';
-import { finishArchive } from '../changes/finish-archive.ts';
+import { finishArchive } from '../changes/archive/finish.ts';
 import { type Issue, validateChange, validateMainSpecs } from '../changes/validate.ts';
 import { countIssues, renderIssues } from '../report/issues.ts';
 import { say } from '../report/message.ts';

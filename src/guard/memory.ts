@@ -1,4 +1,4 @@
-import { missingTasks } from '../changes/tasks.ts';
+import { missingTasks } from '../changes/tasks/missing.ts';
 import type { Hashes } from './goal.ts';
 
 /** What is expected of the goal, and what it was when an agent was last seen. Pure: `guard.ts` reads and saves it. */

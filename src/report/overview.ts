@@ -5,15 +5,15 @@ import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Change } from '../changes/source.ts';
 import { activeChanges, archivedChange, listArchived } from '../changes/sources.ts';
-import { readTasks } from '../changes/task-file.ts';
+import { readTasks } from '../changes/tasks/read.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/modules.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { loopOwner, queuedBy } from '../store/state.ts';
-import { countTasks } from '../changes/tasks.ts';
-import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
+import { countTasks } from '../changes/tasks/task.ts';
+import { currentTasks, lastSaved } from '../changes/tasks/current.ts';
 
 /** Summary of a change. Missing values are null. */
 export interface ChangeOverview {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseTasks } from '../../src/changes/tasks.ts';
+import { parseTasks } from '../../src/changes/tasks/parse.ts';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { createProject, type TestProject } from '../support/project.ts';

@@ -1,8 +1,8 @@
 import { userError } from '../../errors.ts';
 import { parseJsonText } from '../../text/json.ts';
 import { isObject } from '../../text/shape.ts';
-import type { TaskFormat } from '../task-format.ts';
-import type { Task } from '../tasks.ts';
+import type { TaskFormat } from '../tasks/format.ts';
+import type { Task } from '../tasks/task.ts';
 
 /** What is particular to a kind of JSON file. */
 interface JsonRules {

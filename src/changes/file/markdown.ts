@@ -1,5 +1,7 @@
-import { markdownTasks, type TaskFormat } from '../task-format.ts';
-import { parseTasks, type Task, taskTitles, visibleLines, withoutTasks } from '../tasks.ts';
+import { markdownTasks, type TaskFormat } from '../tasks/format.ts';
+import { parseTasks, taskTitles, withoutTasks } from '../tasks/parse.ts';
+import type { Task } from '../tasks/task.ts';
+import { visibleLines } from '../tasks/visible-lines.ts';
 import { wordingOf } from '../wording.ts';
 
 /** What is particular to a kind of Markdown file. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { filesInside, foldersInside, isFileInside, textInside } from '../../files/inside.ts';
 import { folderChange } from '../folder-change.ts';
-import { countTasks, parseTasks } from '../tasks.ts';
+import { parseTasks } from '../tasks/parse.ts';
+import { countTasks } from '../tasks/task.ts';
 import type { Change, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
 
 /** `specs/<NNN-name>/` with spec.md, plan.md and tasks.md, beside `.specify/`, as spec-kit creates them. */

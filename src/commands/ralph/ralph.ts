@@ -3,7 +3,7 @@ import { parseFlags, resolveOptions } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { finishArchive } from '../../changes/finish-archive.ts';
+import { finishArchive } from '../../changes/archive/finish.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
 import { answer, say } from '../../report/message.ts';
