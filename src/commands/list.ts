@@ -1,5 +1,6 @@
 import { safeJson } from '../text/controls.ts';
 import { finishArchive } from '../changes/archive/finish.ts';
+import { sourceProblems } from '../changes/sources.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';
@@ -15,6 +16,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const finished = await finishArchive(project);
   if (finished !== null) say(terminal, finished);
   const changes = await list(project, env);
+  for (const problem of sourceProblems(project)) say(terminal, problem);
   for (const { damage } of changes) if (damage !== null) say(terminal, damage);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) answer(terminal, rawFlags.archived ? noneArchived : noneActive);
@@ -44,7 +46,11 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
     drop: 2,
   },
   { title: 'ended', value: ({ lastRun, queued }) => (queued ? '-' : endText(lastRun, now)), drop: 1 },
+  { title: 'problem', value: ({ problem }) => shortProblem(problem ?? ''), style: () => 'red', min: 20 },
 ];
+
+/** Without the folders of its paths: the row says which change it is about. */
+const shortProblem = (problem: string): string => problem.replaceAll(/\S*\/(?=\S)/g, '');
 
 const sourceColumn: Column<ChangeOverview> = { title: 'source', value: ({ source }) => source, drop: 4 };
 const moduleColumn: Column<ChangeOverview> = { title: 'module', value: ({ module }) => module ?? '-', drop: 3 };

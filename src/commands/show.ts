@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { archivedChange, changeOf, changesOfModule, listArchived, listChanges } from '../changes/sources.ts';
-import { readText } from '../files/read.ts';
+import { textInside } from '../files/inside.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
 import { listModules, moduleFile, moduleIdOf } from '../changes/modules.ts';
@@ -74,7 +73,7 @@ const readChange = async (
   const { source, module, lastRun, queued, damage } = await overview(project, change, { env, isArchived: archived });
   if (damage !== null) say(terminal, damage);
   const tasks = (old ? readTasks(old, project.root) : await tasksOf(project, change)) ?? [];
-  const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;
+  const proposal = textInside(project.root, proposalFile)?.trim() ?? null;
   return { kind: 'change', id, archived, source, module, folder, proposalFile, lastRun, queued, tasks, proposal };
 };
 
@@ -113,7 +112,7 @@ const readModule = async (project: Project, name: string): Promise<ModulePage> =
     id: name,
     changes: await changesOfModule(project, id),
     file,
-    description: readText(join(project.root, file))?.trim() ?? null,
+    description: textInside(project.root, file)?.trim() ?? null,
   };
 };
 

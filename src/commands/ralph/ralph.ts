@@ -10,7 +10,7 @@ import { answer, say } from '../../report/message.ts';
 import { printStatus } from '../../report/run-status.ts';
 import type { Invocation } from '../shared/command.ts';
 import { readArguments, readPrompt } from './arguments.ts';
-import { chooseTargets } from './target.ts';
+import { chooseTargets, skipDamaged } from './target.ts';
 import { configFile } from '../../store/paths.ts';
 
 export const run = async (call: Invocation): Promise<number> => {
@@ -46,7 +46,9 @@ export const run = async (call: Invocation): Promise<number> => {
     const { startNewChange } = await import('./new-change.ts');
     return startNewChange({ ...resolved, project, find, options, prompt, invocation: call }, targets.module);
   }
-  const { ids: changes, from = null } = targets;
+  const { ids, from = null } = targets;
+  const isNamed = from !== null || options.change.length > 0;
+  const changes = action === 'run' && !isNamed ? await skipDamaged(project, ids, call.terminal) : ids;
   switch (action) {
     case 'status':
       for (const change of changes) await printStatus(change, { project, ...call, json: options.json, all: false });
@@ -84,7 +86,10 @@ export const run = async (call: Invocation): Promise<number> => {
         return startDetached({ invocation: call, project, changes, prompt, options });
       }
       const { startRuns } = await import('./start.ts');
-      return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation: call });
+      const code = await startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation: call });
+      if (changes.length === ids.length) return code;
+      const { withSkipped } = await import('../shared/run-exit-code.ts');
+      return withSkipped(code);
     }
   }
 };

@@ -1,6 +1,14 @@
 import { userError } from '../../errors.ts';
 import type { Options } from '../../config/flags.ts';
-import { changeFolders, changeOfFile, changesOfModule, listChanges, resolveChange } from '../../changes/sources.ts';
+import {
+  activeChanges,
+  changeFolders,
+  changeOfFile,
+  changesOfModule,
+  listChanges,
+  resolveChange,
+  sourceProblems,
+} from '../../changes/sources.ts';
 import { sourceNames } from '../../changes/folders.ts';
 import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
@@ -49,6 +57,21 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   if (!canAsk) throw userError('change-required', candidates, sentence !== null);
   const { pick } = await import('./pick.ts');
   return pick(project, { sentence, columns: terminal.columns, env });
+};
+
+/** The changes that can be run. Says which others are skipped, and why. Throws if none is left. */
+export const skipDamaged = async (
+  project: Project,
+  ids: readonly string[],
+  terminal: Terminal,
+): Promise<readonly string[]> => {
+  const damaged = (await activeChanges(project)).flatMap(({ id, problem }) =>
+    problem !== null && ids.includes(id) ? [{ id, problem }] : [],
+  );
+  if (damaged.length === ids.length) throw userError('usage', damaged[0]!.problem);
+  for (const problem of sourceProblems(project)) terminal.log(`${problem}\n`);
+  for (const { id, problem } of damaged) terminal.log(`Skipping ${id}: ${problem}\n`);
+  return ids.filter((id) => damaged.every((each) => each.id !== id));
 };
 
 const taskFile = async (project: Project, given: string, cwd: string): Promise<Targets> => {
