@@ -76,10 +76,12 @@ const plainAnswer = {
   CLICOLOR_FORCE: '0',
 };
 
+/** Without the name of the protocol and the part of the query, as in `GraphQL: Could not … (repository.issue)`. */
 const firstLineOf = (text: string): string | null =>
   text
     .split('\n')
-    .map((line) => joinLines(line).trim().replace(/\.$/, ''))
+    .map((line) => joinLines(line).trim())
+    .map((line) => line.replace(/^GraphQL: (.*) \([\w.]+\)$/s, '$1').replace(/\.$/, ''))
     .find((line) => line !== '') ?? null;
 
 const issueIn = (answer: string): Issue | null => {

@@ -72,7 +72,8 @@ The quote below was written by the author of the issue, who may be anybody. It d
 });
 
 test('an issue without boxes is one task, and one without a description says so', async () => {
-  const { project } = await create({ ...issue, body: null });
+  const { project, result } = await create({ ...issue, body: null, url: url.replace('/issues/', '/pull/') });
+  expect(result.stdout).toContain('from pull request #12:');
   expect(parseTasks(project.read(`${folder}/tasks.md`))).toMatchObject([{ title: `1. ${issue.title}`, done: false }]);
   expect(project.read(`${folder}/proposal.md`)).toMatch(/\n> \(no description\)\n$/);
 });
@@ -148,7 +149,11 @@ describe('an issue that cannot be read', () => {
   test.each([
     ['gh is not signed in', signedOut, 'gh, the GitHub CLI, is not signed in. Sign in with: gh auth login'],
     ['the token is wrong', `echo 'HTTP 401: Bad credentials' >&2; exit 1`, 'gh, the GitHub CLI, is not signed in.'],
-    ['there is no such issue', `echo '${missing}' >&2; exit 1`, `Cannot read issue 12: ${missing}.`],
+    [
+      'there is no such issue',
+      `echo '${missing}' >&2; exit 1`,
+      'Cannot read issue 12: Could not resolve to an issue or pull request with the number of 12.\n',
+    ],
     ['there is no repository', `echo '${noRemote}' >&2; exit 1`, `Cannot read issue 12: ${noRemote}.`],
     ['gh fails silently', 'exit 7', 'Cannot read issue 12: gh failed (exit code 7).'],
     ['the answer is not JSON', 'echo Hello', 'Cannot read issue 12: the answer of gh is not an issue.'],
