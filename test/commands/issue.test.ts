@@ -18,6 +18,12 @@ const installGh = (project: TestProject, script: string, folder = '../bin') => {
   return { PATH: `${project.path(folder)}${delimiter}${project.env.PATH}` };
 };
 
+/** The folders on PATH, except those with a real `gh`. */
+const withoutGh = (project: TestProject): string =>
+  project.env.PATH.split(delimiter)
+    .filter((name) => !existsSync(join(name, 'gh')))
+    .join(delimiter);
+
 const answers = (project: TestProject, answer: object | string): string => {
   writeFileSync(join(project.home, 'answer'), typeof answer === 'string' ? answer : JSON.stringify(answer));
   return `cat "$HOME/answer"`;
@@ -212,7 +218,8 @@ describe('an issue that cannot be read', () => {
 
   test('gh is not installed', async () => {
     const project = createProject();
-    expect(await project.spool('create', 'change', '--from-issue', '12')).toMatchObject({
+    const env = { PATH: withoutGh(project) };
+    expect(await project.start(['create', 'change', '--from-issue', '12'], { env }).result).toMatchObject({
       code: 1,
       stderr:
         'spool: --from-issue needs gh, the GitHub CLI, which is not on PATH. Install it (https://cli.github.com) and sign in with: gh auth login\n',
@@ -221,7 +228,8 @@ describe('an issue that cannot be read', () => {
 
   test('gh in the project is not run', async () => {
     const project = createProject();
-    const env = installGh(project, 'echo {}', 'node_modules/.bin');
+    const { PATH } = installGh(project, 'echo {}', 'node_modules/.bin');
+    const env = { PATH: PATH.replace(project.env.PATH, withoutGh(project)) };
     const result = await project.start(['create', 'change', '--from-issue', '12'], { env }).result;
     expect(result).toMatchObject({
       code: 1,
