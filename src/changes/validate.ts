@@ -28,7 +28,7 @@ export const specIssues = ({ id, specs: paths }: Change, specs: ChangeSpecs): Is
     message,
   });
   return [
-    ...settings.invalid.map(({ name, line }) => about(line, `"${name}" must be true or false.`)),
+    ...settings.invalid.map(({ line, message }) => about(line, message)),
     ...(settings.skip && hasFiles
       ? [about(null, 'It sets skip_specs, but the change has specs. Remove one of them.')]
       : []),

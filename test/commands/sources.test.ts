@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { itoTree, kiroTree, noSpool, openSpecTree, specKitTree } from '../fixtures/specs/trees.ts';
 import { promise } from '../support/agents.ts';
-import { change, createProject, type TestProject } from '../support/project.ts';
+import { change, createProject, root, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
+
+const openSpecProgram = join(root, 'node_modules/@fission-ai/openspec/bin/openspec.js');
+const openSpecChange = 'openspec/changes/add-2fa';
 
 /** Ticks every box and every status of a task file, and promises. */
 const ticks = (file: string) => `sed -i 's/\\[ \\] pending/[x] complete/; s/\\[ \\]/[x]/' '${file}'\n${promise}`;
@@ -277,6 +280,39 @@ test('a finished OpenSpec change is archived where OpenSpec looks for it', async
   expect(archived.stdout).toMatch(/as openspec\/changes\/archive\/\d{4}-\d\d-\d\d-add-2fa\n/);
   expect((await project.spool('list', '--archived')).stdout).toContain('add-2fa');
   expect((await project.spool('show', 'add-2fa')).stdout).toContain('(archived)');
+});
+
+test('a tree that OpenSpec has made is run, archived, and valid for OpenSpec in strict mode', async () => {
+  const project = createProject({ files: noSpool, agent: [`echo x > code.txt`, ticks(`${openSpecChange}/tasks.md`)] });
+  const openspec = (...args: string[]) =>
+    execFileSync(process.execPath, [openSpecProgram, ...args], {
+      cwd: project.folder,
+      env: { ...project.env, CI: 'true', OPENSPEC_TELEMETRY: '0' },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  openspec('init', '--tools', 'none');
+  openspec('new', 'change', 'add-2fa');
+  for (const [path, text] of Object.entries(openSpecTree))
+    if (/\/(?:proposal|design|tasks|spec)\.md$/.test(path)) project.write(path, text);
+  const purpose = 'Accounts are protected with a second factor, so that a stolen password is not enough.';
+  project.write(
+    `${openSpecChange}/specs/auth/spec.md`,
+    `## Purpose\n\n${purpose}\n\n${openSpecTree[`${openSpecChange}/specs/auth/spec.md`]}`,
+  );
+  project.git('add', '--all');
+  project.git('commit', '--quiet', '-m', 'change');
+
+  const run = await project.spool('ralph', 'add-2fa', '--require-tasks');
+  expect(run).toMatchObject({ code: 0 });
+  expect(run.stderr).toContain('2 tasks done');
+  const touched = project.git('diff', '--name-only', 'HEAD~2').split('\n');
+  expect(touched).toEqual(['code.txt', `${openSpecChange}/tasks.md`]);
+  expect(openspec('validate', '--all', '--strict')).toContain('1 passed, 0 failed');
+
+  expect(await project.spool('archive', 'add-2fa')).toMatchObject({ code: 0 });
+  expect(openspec('validate', '--specs', '--strict')).toContain('1 passed, 0 failed');
+  expect(openspec('validate', '--archived', '--strict')).toContain('1 passed, 0 failed');
 });
 
 test('a tool without an archive is told apart', async () => {
