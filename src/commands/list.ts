@@ -18,6 +18,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const changes = await list(project, env);
   for (const problem of sourceProblems(project)) say(terminal, problem);
   for (const { damage } of changes) if (damage !== null) say(terminal, damage);
+  for (const { id, problem } of changes) if (problem !== null) say(terminal, `${id}: ${problem}`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) answer(terminal, rawFlags.archived ? noneArchived : noneActive);
   else
@@ -33,7 +34,7 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
   { title: 'change', value: ({ id }) => id, min: 20 },
   ...(changes.some(({ source }) => source !== 'spool') ? [sourceColumn] : []),
   ...(changes.some(({ source, module }) => source === 'spool' || module !== null) ? [moduleColumn] : []),
-  { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`) },
+  { title: 'tasks', numeric: true, value: tasksText, style: ({ problem }) => (problem === null ? null : 'red') },
   {
     title: 'last run',
     value: ({ lastRun, queued }) => (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
@@ -46,11 +47,12 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
     drop: 2,
   },
   { title: 'ended', value: ({ lastRun, queued }) => (queued ? '-' : endText(lastRun, now)), drop: 1 },
-  { title: 'problem', value: ({ problem }) => shortProblem(problem ?? ''), style: () => 'red', min: 20 },
 ];
 
-/** Without the folders of its paths: the row says which change it is about. */
-const shortProblem = (problem: string): string => problem.replaceAll(/\S*\/(?=\S)/g, '');
+const tasksText = ({ tasks, problem }: ChangeOverview): string => {
+  if (problem !== null) return 'damaged';
+  return tasks === null ? '-' : `${tasks.done}/${tasks.total}`;
+};
 
 const sourceColumn: Column<ChangeOverview> = { title: 'source', value: ({ source }) => source, drop: 4 };
 const moduleColumn: Column<ChangeOverview> = { title: 'module', value: ({ module }) => module ?? '-', drop: 3 };

@@ -9,6 +9,7 @@ import {
 } from '../changes/sources.ts';
 import { finishArchive } from '../changes/archive/finish.ts';
 import { type Issue, validateChange, validateListed, validateMainSpecs } from '../changes/validate.ts';
+import { canvasOf } from '../report/canvas.ts';
 import { countIssues, renderIssues } from '../report/issues.ts';
 import { say } from '../report/message.ts';
 import { findProject, type Project } from '../store/project.ts';
@@ -70,7 +71,7 @@ const show = (
   { checked, invocation }: { readonly checked: string; readonly invocation: Invocation },
 ): void => {
   const { terminal } = invocation;
-  if (issues.length > 0) terminal.printResult(`${renderIssues(issues, terminal).join('\n')}\n\n`);
+  if (issues.length > 0) terminal.printResult(`${renderIssues(issues, canvasOf(terminal)).join('\n')}\n\n`);
   terminal.printResult(`${checked}: ${countIssues(issues)}\n`);
 };
 

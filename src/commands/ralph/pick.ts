@@ -83,7 +83,8 @@ const padded = (text: string, width: number): string => text + ' '.repeat(Math.m
 const tasksText = ({ tasks }: ChangeOverview): string => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`);
 
 const lastRunText = ({ lastRun, queued, problem }: ChangeOverview, now: Date): string => {
-  if (problem !== null) return problem;
+  // Without the folders of its path, which say less than the reason.
+  if (problem !== null) return `damaged: ${problem.replaceAll(/\S*\/(?=\S)/g, '')}`;
   if (queued) return 'queued';
   if (lastRun === null) return 'not run yet';
   const { status, startedAt, endedAt } = lastRun;

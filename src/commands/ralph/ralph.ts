@@ -48,7 +48,10 @@ export const run = async (call: Invocation): Promise<number> => {
   }
   const { ids, from = null } = targets;
   const isNamed = from !== null || options.change.length > 0;
-  const changes = action === 'run' && !isNamed ? await skipDamaged(project, ids, call.terminal) : ids;
+  const { ids: changes, skipped } =
+    action === 'run' && !isNamed ? await skipDamaged(project, ids) : { ids, skipped: [] };
+  const saySkipped = () => skipped.forEach((line) => call.terminal.log(`${line}\n`));
+  saySkipped();
   switch (action) {
     case 'status':
       for (const change of changes) await printStatus(change, { project, ...call, json: options.json, all: false });
@@ -88,6 +91,8 @@ export const run = async (call: Invocation): Promise<number> => {
       const { startRuns } = await import('./start.ts');
       const code = await startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation: call });
       if (changes.length === ids.length) return code;
+      // The first time may have been hours ago.
+      saySkipped();
       const { withSkipped } = await import('../shared/run-exit-code.ts');
       return withSkipped(code);
     }

@@ -59,19 +59,22 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   return pick(project, { sentence, columns: terminal.columns, env });
 };
 
-/** The changes that can be run. Says which others are skipped, and why. Throws if none is left. */
-export const skipDamaged = async (
-  project: Project,
-  ids: readonly string[],
-  terminal: Terminal,
-): Promise<readonly string[]> => {
+export interface Runnable {
+  readonly ids: readonly string[];
+  /** A line about each change that is skipped. */
+  readonly skipped: readonly string[];
+}
+
+/** Leaves out the changes that cannot be run. Throws if none is left. */
+export const skipDamaged = async (project: Project, ids: readonly string[]): Promise<Runnable> => {
   const damaged = (await activeChanges(project)).flatMap(({ id, problem }) =>
     problem !== null && ids.includes(id) ? [{ id, problem }] : [],
   );
   if (damaged.length === ids.length) throw userError('usage', damaged[0]!.problem);
-  for (const problem of sourceProblems(project)) terminal.log(`${problem}\n`);
-  for (const { id, problem } of damaged) terminal.log(`Skipping ${id}: ${problem}\n`);
-  return ids.filter((id) => damaged.every((each) => each.id !== id));
+  return {
+    ids: ids.filter((id) => damaged.every((each) => each.id !== id)),
+    skipped: [...sourceProblems(project), ...damaged.map(({ id, problem }) => `Skipped ${id}: ${problem}`)],
+  };
 };
 
 const taskFile = async (project: Project, given: string, cwd: string): Promise<Targets> => {
