@@ -399,7 +399,8 @@ describe('a change with a damaged file does not hide the others', () => {
     const project = createDamaged();
     const { code, stderr } = await project.spool('ralph', '--all');
     expect(code).toBe(2);
-    for (const [id, problem] of Object.entries(damaged)) expect(stderr.split(`Skipped ${id}: ${problem}`)).toHaveLength(3);
+    for (const [id, problem] of Object.entries(damaged))
+      expect(stderr.split(`Skipped ${id}: ${problem}`)).toHaveLength(3);
     expect(project.calls()).toHaveLength(2);
     expect(project.state('good').status).toBe('complete');
     expect(project.state('fine').status).toBe('complete');
