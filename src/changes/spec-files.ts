@@ -126,7 +126,8 @@ interface Switch {
 
 /** The number of the line that sets a key; null if none does. */
 const lineOf = (name: string, text: string): number | null => {
-  const index = text.split(/\r\n?|\n/).findIndex((line) => new RegExp(`^\\s*(['"]?)${name}\\1\\s*:`).test(line));
+  const lines = text.split(/\r\n?|\n/);
+  const index = lines.findIndex((line) => /^\s*['"]?(\w+)['"]?\s*:/.exec(line)?.[1] === name);
   return index === -1 ? null : index + 1;
 };
 

@@ -28,7 +28,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const ids = await chosenChanges(project, invocation);
   const results = ids === null ? await validateAll(project) : await validateChosen(project, ids);
   const specs = ids === null ? validateMainSpecs(await mainSpecFolders(project), project.root) : [];
-  if (ids === null) for (const problem of sourceProblems(project)) terminal.log(`${problem}\n`);
+  if (ids === null) for (const problem of sourceProblems(project)) say(terminal, problem);
   const issues = [...results.flatMap((each) => each.issues), ...specs];
   const failing = issues.filter(({ level }) => level === 'error' || (level === 'warning' && rawFlags.strict === true));
   if (rawFlags.json) terminal.printResult(`${safeJson({ valid: failing.length === 0, changes: results, specs }, 2)}\n`);

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { userError, type UserError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
 import { type ChangeOverview, overviews } from '../../report/overview.ts';
@@ -84,7 +85,11 @@ const tasksText = ({ tasks }: ChangeOverview): string => (tasks === null ? '-' :
 
 const lastRunText = ({ lastRun, queued, problem }: ChangeOverview, now: Date): string => {
   // Without the folders of its path, which say less than the reason.
-  if (problem !== null) return `damaged: ${problem.replaceAll(/\S*\/(?=\S)/g, '')}`;
+  if (problem !== null)
+    return `damaged: ${problem
+      .split(' ')
+      .map((word) => basename(word))
+      .join(' ')}`;
   if (queued) return 'queued';
   if (lastRun === null) return 'not run yet';
   const { status, startedAt, endedAt } = lastRun;

@@ -50,7 +50,7 @@ export const run = async (call: Invocation): Promise<number> => {
   const isNamed = from !== null || options.change.length > 0;
   const { ids: changes, skipped } =
     action === 'run' && !isNamed ? await skipDamaged(project, ids) : { ids, skipped: [] };
-  const saySkipped = () => skipped.forEach((line) => call.terminal.log(`${line}\n`));
+  const saySkipped = () => skipped.forEach((line) => say(call.terminal, line));
   saySkipped();
   switch (action) {
     case 'status':
