@@ -39,8 +39,8 @@ const closed = {
   cli: ['run', 'land', 'git', 'harness', 'store', 'changes'],
 };
 
-/** A folder in changes/ is one source of changes. Only what creates its files may know it. */
-const sourceFolder = /^changes\/[^/]+\//;
+/** The folders in changes/ that are a source of changes. Only what creates its files may know one. */
+const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
 const creators = new Set(['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
 /** @param {string} file A path below src/. */

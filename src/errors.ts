@@ -398,7 +398,10 @@ const table = {
   },
   'no-archive': {
     exit: 2,
-    text: (id: string, source: string) => `${id} stays where it is: ${source} has no archive for finished changes.`,
+    text: (id: string, source: string) =>
+      source.startsWith('file:')
+        ? `${id} is a task file, which stays where it is: ${source.slice('file:'.length)}`
+        : `${id} stays where it is: ${source} has no archive for finished changes.`,
   },
   'bad-specs': {
     exit: 2,

@@ -10,7 +10,7 @@ import type { Project } from '../store/project.ts';
 import { planningPaths } from './planning-paths.ts';
 import type { Change } from './source.ts';
 import { makeRalphFolder } from '../store/folders.ts';
-import { mergeTasks } from './task-merge.ts';
+import { mergeTasks } from './tasks/merge.ts';
 import { copiesFolder } from '../store/paths.ts';
 
 /**

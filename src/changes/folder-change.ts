@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { filesInside, isFileInside } from '../files/inside.ts';
 import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection, SpecPaths } from './source.ts';
-import { markdownTasks } from './task-format.ts';
+import { markdownTasks } from './tasks/format.ts';
 
 /** What is particular to the changes of a source that gives each a folder of its own. */
 export interface FolderLayout {

@@ -15,8 +15,8 @@ export const defaultFolders = {
 
 export type SourceName = keyof typeof defaultFolders;
 
-/** Whether a finished change can be archived. The tools of the others leave it where it is. */
-export const hasArchive = (source: string): boolean => source !== 'spec-kit' && source !== 'kiro';
+/** Whether a finished change can be archived. The others, and task files, stay where they are. */
+export const hasArchive = (source: string): boolean => ['spool', 'openspec', 'ito'].includes(source);
 
 export const sourceNames: readonly SourceName[] = Object.keys(defaultFolders) as SourceName[];
 

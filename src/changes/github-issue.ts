@@ -5,7 +5,7 @@ import { onPath } from '../process/which.ts';
 import { withoutControls } from '../text/controls.ts';
 import { duration, joinLines } from '../text/format.ts';
 import { isObject, parseJson } from '../text/shape.ts';
-import { withoutCommentsIn } from './tasks.ts';
+import { withoutCommentsIn } from './tasks/visible-lines.ts';
 
 /** What a person outside of the project has written. Clean: only what they could see themselves, in lines that end with \n. */
 export interface Issue {
@@ -76,10 +76,12 @@ const plainAnswer = {
   CLICOLOR_FORCE: '0',
 };
 
+/** Without the name of the protocol and the part of the query, as in `GraphQL: Could not … (repository.issue)`. */
 const firstLineOf = (text: string): string | null =>
   text
     .split('\n')
-    .map((line) => joinLines(line).trim().replace(/\.$/, ''))
+    .map((line) => joinLines(line).trim())
+    .map((line) => line.replace(/^GraphQL: (.*) \([\w.]+\)$/s, '$1').replace(/\.$/, ''))
     .find((line) => line !== '') ?? null;
 
 const issueIn = (answer: string): Issue | null => {

@@ -1,4 +1,4 @@
-import type { TaskFormat } from './task-format.ts';
+import type { TaskFormat } from './tasks/format.ts';
 
 /** `context` is what the project says about all changes; a `checklist` is ticked by reviewers only. */
 export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module' | 'context' | 'checklist';

@@ -1,11 +1,12 @@
 import { basename, join } from 'node:path';
-import { userError } from '../errors.ts';
-import { isFolderInside } from '../files/inside.ts';
+import { userError, type UserError } from '../errors.ts';
+import { checkFileInside, isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
 import { taskFilePath } from './file/path.ts';
 import { fileChange, fileSource, idOfFile, pathIn } from './file/source.ts';
 import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
 import { matchId } from './ids.ts';
+import { attempt, problemText } from './problems.ts';
 import type { Change, ChangeSource } from './source.ts';
 import { spoolSource } from './spool/source.ts';
 
@@ -41,12 +42,25 @@ const rows: Readonly<Record<SourceName, SourceRow>> = {
   },
 };
 
-/** The sources of a project that have a folder. */
+/** The sources of a project that have a folder. One whose folder is a link is not used. */
 const openFolders = async (project: Project): Promise<ChangeSource[]> => {
   const folders = sourceFolders(project);
-  const used = sourceNames.filter((name) => rows[name].isUsed(project.root, folders[name]));
+  const used = sourceNames.filter((name) => attempt(() => rows[name].isUsed(project.root, folders[name])) === true);
   return Promise.all(used.map((name) => rows[name].open(folders[name])));
 };
+
+/** Why sources of a project are not used although they have a folder, by name. */
+const unusedSources = (project: Project): ReadonlyMap<SourceName, UserError> => {
+  const folders = sourceFolders(project);
+  const tried = sourceNames.map(
+    (name) => [name, attempt(() => rows[name].isUsed(project.root, folders[name]))] as const,
+  );
+  return new Map(tried.flatMap(([name, used]) => (typeof used === 'boolean' ? [] : [[name, used]])));
+};
+
+/** The same as a line each. */
+export const sourceProblems = (project: Project): string[] =>
+  [...unusedSources(project).values()].map((problem) => problemText(project, problem));
 
 /** All sources that a project uses. */
 const openSources = async (project: Project): Promise<ChangeSource[]> => [...(await openFolders(project)), fileSource];
@@ -80,11 +94,55 @@ const listed = async (project: Project): Promise<readonly Listed[]> =>
 const listedArchived = async (project: Project): Promise<readonly Listed[]> =>
   identify(await openSources(project), (source) => [...new Set(source.listArchived(project.root))]);
 
+/** A change of a list. One with a problem cannot be read, and does not keep the others from being listed. */
+export type ListedChange = {
+  readonly id: string;
+  readonly source: string;
+  /** Relative to the root. */
+  readonly folder: string;
+} & (
+  | { readonly change: Change; readonly problem: null }
+  | { readonly change: null; /** One line. */ readonly problem: string }
+);
+
 /** The active changes, sorted by id. */
-export const activeChanges = async (project: Project): Promise<Change[]> =>
+export const activeChanges = async (project: Project): Promise<ListedChange[]> =>
   (await listed(project))
-    .map(({ id, source, name }) => ({ ...source.change(project.root, name), id }))
+    .map((each) => describe(project, each, (source, name) => source.change(project.root, name)))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+
+/** The archived changes, sorted by id, with the paths that they have now. */
+export const archivedChanges = async (project: Project): Promise<ListedChange[]> =>
+  (await listedArchived(project))
+    .map((each) =>
+      describe(
+        project,
+        each,
+        (source, name) => source.archived(project.root, name) ?? source.change(project.root, name),
+      ),
+    )
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+
+const describe = (
+  project: Project,
+  { id, source, name }: Listed,
+  read: (source: ChangeSource, name: string) => Change,
+): ListedChange => {
+  const found = attempt(() => {
+    const change = read(source, name);
+    for (const path of [change.proposalFile, change.tasksFile]) checkFileInside(project.root, path);
+    return change;
+  });
+  if (found instanceof Error)
+    return {
+      id,
+      source: source.name,
+      folder: join(source.folder, name),
+      change: null,
+      problem: problemText(project, found),
+    };
+  return { id, source: found.source, folder: found.folder, change: { ...found, id }, problem: null };
+};
 
 /** The ids of the active changes, sorted. `only` is the name of a source. */
 export const listChanges = async (project: Project, only: string | null = null): Promise<string[]> =>
@@ -115,8 +173,12 @@ const resolveAmong = async (project: Project, query: string, ids: readonly strin
       return match.id;
     case 'several':
       throw userError('ambiguous-change', query, match.ids);
-    case 'none':
+    case 'none': {
+      // The change may be in a source that is not used.
+      const [unused] = unusedSources(project).values();
+      if (unused !== undefined) throw unused;
       throw userError('unknown-change', { query, folder: await changeFolders(project), near: match.near, ids });
+    }
   }
 };
 
@@ -157,6 +219,8 @@ export const changeOf = async (project: Project, id: string, from: string | null
     wanted === null
       ? sources.find((each) => each.list(root).includes(name))
       : sources.find((each) => each.name === wanted);
+  const unused = found === undefined ? unusedSources(project).get(wanted as SourceName) : undefined;
+  if (unused !== undefined) throw unused;
   return { ...(found ?? spoolSource).change(root, name), id };
 };
 
@@ -177,7 +241,7 @@ export const archivedChange = async (project: Project, id: string): Promise<Chan
 };
 
 export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
-  (await activeChanges(project)).filter(({ module }) => module === moduleId).map(({ id }) => id);
+  (await activeChanges(project)).filter(({ change }) => change?.module === moduleId).map(({ id }) => id);
 
 /** The change that has this folder, whether or not it exists; null if no source has changes there. */
 export const changeAt = async (project: Project, folder: string): Promise<Change | null> => {

@@ -4,6 +4,7 @@ import { userError } from '../errors.ts';
 import { entriesOf } from '../files/folders.ts';
 import { checkInside } from '../files/inside.ts';
 import { readSafely } from '../files/safe.ts';
+import { parseYaml } from '../text/yaml.ts';
 import type { Change, SpecPaths } from './source.ts';
 import { parseDelta } from './specs/delta.ts';
 import type { DeltaFile, Issue } from './specs/validate.ts';
@@ -24,8 +25,8 @@ interface SpecSettings {
   readonly skip: boolean;
   /** It may delete main specs whose requirements it removes. */
   readonly retire: boolean;
-  /** Settings whose value is neither true nor false, and thus not used. */
-  readonly invalid: readonly { readonly name: string; readonly line: number }[];
+  /** Why settings are not used. */
+  readonly invalid: readonly { readonly line: number | null; readonly message: string }[];
 }
 
 /** Reads the specs of a change and the main specs that they are about. */
@@ -101,26 +102,33 @@ const noSettings: SpecSettings = { skip: false, retire: false, invalid: [] };
 
 const longestSettings = 64 * 1024;
 
-/** Only two switches are read, at the top level of a YAML file. */
 const readSettings = (root: string, file: string): SpecSettings => {
   checkInside(root, file);
-  const lines = (readSafely(join(root, file), longestSettings)?.toString('utf8') ?? '').split(/\r\n?|\n/);
-  const found = lines.flatMap((text, index) => {
-    const match = /^(skip_specs|retire_capabilities)[ \t]*:(.*)$/.exec(text);
-    return match === null ? [] : [{ name: match[1]!, value: valueOf(match[2]!), line: index + 1 }];
-  });
-  const isSet = (name: string) => found.findLast((each) => each.name === name)?.value === true;
-  return {
-    skip: isSet('skip_specs'),
-    retire: isSet('retire_capabilities'),
-    invalid: found.filter(({ value }) => value === null),
+  const text = readSafely(join(root, file), longestSettings)?.toString('utf8');
+  if (text === undefined) return noSettings;
+  const values = parseYaml(text);
+  const read = (name: string): Switch => {
+    const line = lineOf(name, text);
+    if (values === null)
+      return { isOn: false, invalid: line === null ? [] : [{ line, message: 'The file is not valid YAML.' }] };
+    const value = values[name] ?? false;
+    if (typeof value === 'boolean') return { isOn: value, invalid: [] };
+    return { isOn: false, invalid: [{ line, message: `"${name}" must be true or false.` }] };
   };
+  const [skip, retire] = [read('skip_specs'), read('retire_capabilities')];
+  return { skip: skip.isOn, retire: retire.isOn, invalid: [...skip.invalid, ...retire.invalid] };
 };
 
-/** A comment may follow. */
-const valueOf = (text: string): boolean | null => {
-  const value = /^\s*(true|True|TRUE|false|False|FALSE)(?:\s*$|\s+#)/.exec(text)?.[1];
-  return value === undefined ? null : value.toLowerCase() === 'true';
+interface Switch {
+  readonly isOn: boolean;
+  readonly invalid: SpecSettings['invalid'];
+}
+
+/** The number of the line that sets a key; null if none does. */
+const lineOf = (name: string, text: string): number | null => {
+  const lines = text.split(/\r\n?|\n/);
+  const index = lines.findIndex((line) => /^\s*['"]?(\w+)['"]?\s*:/.exec(line)?.[1] === name);
+  return index === -1 ? null : index + 1;
 };
 
 const posix = (path: string) => path.replaceAll('\\', '/');

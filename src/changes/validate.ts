@@ -1,11 +1,13 @@
 import { textInside } from '../files/inside.ts';
+import { attempt, problemText } from './problems.ts';
 import type { Change } from './source.ts';
+import type { ListedChange } from './sources.ts';
 import { type ChangeSpecs, mainSpecFiles, readSpec, readSpecs } from './spec-files.ts';
 import { checkMainSpec } from './specs/check-main.ts';
 import { readLines } from './specs/lines.ts';
 import { parseMainSpec } from './specs/main-spec.ts';
 import { byPlace, checkDelta, type Issue } from './specs/validate.ts';
-import { parseTasks } from './tasks.ts';
+import { parseTasks } from './tasks/parse.ts';
 
 export type { Issue } from './specs/validate.ts';
 
@@ -26,7 +28,7 @@ export const specIssues = ({ id, specs: paths }: Change, specs: ChangeSpecs): Is
     message,
   });
   return [
-    ...settings.invalid.map(({ name, line }) => about(line, `"${name}" must be true or false.`)),
+    ...settings.invalid.map(({ line, message }) => about(line, message)),
     ...(settings.skip && hasFiles
       ? [about(null, 'It sets skip_specs, but the change has specs. Remove one of them.')]
       : []),
@@ -49,9 +51,32 @@ const taskIssues = ({ tasksFile }: Change, root: string): Issue[] => {
   return [{ level: 'warning', file: tasksFile.replaceAll('\\', '/'), line: item.number, message }];
 };
 
-/** What is wrong with the main specs in some folders. */
+/** What is wrong with the main specs in some folders. A file or folder that cannot be read is an error among the others. */
 export const validateMainSpecs = (folders: readonly string[], root: string): Issue[] =>
   folders
-    .flatMap((folder) => mainSpecFiles(root, folder))
-    .flatMap((file) => checkMainSpec(parseMainSpec(readSpec(root, file) ?? '')).map((issue) => ({ file, ...issue })))
+    .flatMap((folder) => {
+      const files = orIssue(folder, root, () => mainSpecFiles(root, folder));
+      return files.flatMap((file) => (typeof file === 'string' ? mainSpecIssues(file, root) : [file]));
+    })
     .toSorted(byPlace);
+
+const mainSpecIssues = (file: string, root: string): Issue[] =>
+  orIssue(file, root, () =>
+    checkMainSpec(parseMainSpec(readSpec(root, file) ?? '')).map((issue) => ({ file, ...issue })),
+  );
+
+/** What is wrong with a change of a list. If it cannot be read, that is the only issue. */
+export const validateListed = ({ folder, change, problem }: ListedChange, root: string): Issue[] =>
+  change === null ? [unreadable(folder, problem)] : orIssue(folder, root, () => validateChange(change, root));
+
+const orIssue = <Found>(file: string, root: string, read: () => Found[]): (Found | Issue)[] => {
+  const found = attempt(read);
+  return found instanceof Error ? [unreadable(file, problemText({ root }, found))] : found;
+};
+
+const unreadable = (file: string, message: string): Issue => ({
+  level: 'error',
+  file: file.replaceAll('\\', '/'),
+  line: null,
+  message,
+});

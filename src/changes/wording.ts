@@ -1,4 +1,4 @@
-import { withoutMark } from './tasks.ts';
+import { withoutMark } from './tasks/parse.ts';
 
 /**
  * The words of a Markdown text, without anything that ticks, an editor or a formatter change: the marks of headings,

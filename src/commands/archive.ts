@@ -5,12 +5,12 @@ import {
   type CapabilityMerge,
   planArchive,
   whileArchiving,
-} from '../changes/archive.ts';
+} from '../changes/archive/archive.ts';
 import type { Change } from '../changes/source.ts';
 import { changeOf, resolveChange } from '../changes/sources.ts';
-import { readTasks } from '../changes/task-file.ts';
-import { countTasks } from '../changes/tasks.ts';
-import { finishArchive } from '../changes/finish-archive.ts';
+import { readTasks } from '../changes/tasks/read.ts';
+import { countTasks } from '../changes/tasks/task.ts';
+import { finishArchive } from '../changes/archive/finish.ts';
 import { renderIssue } from '../report/issues.ts';
 import { say } from '../report/message.ts';
 import { findProjectHere, type Project } from '../store/project.ts';

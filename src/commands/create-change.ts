@@ -67,4 +67,6 @@ const readStoppably = async ({ root }: Project, issue: string, env: NodeJS.Proce
 
 const slugFor = ({ number, title }: Issue): string => (toSlug(title) === null ? `issue-${number}` : slugOf(title));
 
-const nameOf = ({ number, isOpen }: Issue): string => `issue #${number}${isOpen ? '' : ' (closed)'}`;
+/** gh answers with a pull request if the number is that of one. */
+const nameOf = ({ number, url, isOpen }: Issue): string =>
+  `${url.includes('/pull/') ? 'pull request' : 'issue'} #${number}${isOpen ? '' : ' (closed)'}`;

@@ -2,7 +2,7 @@ import { userError } from '../errors.ts';
 import { treeOf } from '../git/checkpoint.ts';
 import { diffTrees, summariseDiff } from '../git/diff.ts';
 import { showGit, toUtf8 } from '../git/call/git.ts';
-import { lastSaved } from '../changes/current-tasks.ts';
+import { lastSaved } from '../changes/tasks/current.ts';
 import { loopOwner } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
 import type { Invocation } from './shared/command.ts';

@@ -1,5 +1,6 @@
 import { safeJson } from '../text/controls.ts';
-import { finishArchive } from '../changes/finish-archive.ts';
+import { finishArchive } from '../changes/archive/finish.ts';
+import { sourceProblems } from '../changes/sources.ts';
 import { findProject } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';
@@ -15,7 +16,9 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const finished = await finishArchive(project);
   if (finished !== null) say(terminal, finished);
   const changes = await list(project, env);
+  for (const problem of sourceProblems(project)) say(terminal, problem);
   for (const { damage } of changes) if (damage !== null) say(terminal, damage);
+  for (const { id, problem } of changes) if (problem !== null) say(terminal, `${id}: ${problem}`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) answer(terminal, rawFlags.archived ? noneArchived : noneActive);
   else
@@ -31,7 +34,7 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
   { title: 'change', value: ({ id }) => id, min: 20 },
   ...(changes.some(({ source }) => source !== 'spool') ? [sourceColumn] : []),
   ...(changes.some(({ source, module }) => source === 'spool' || module !== null) ? [moduleColumn] : []),
-  { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`) },
+  { title: 'tasks', numeric: true, value: tasksText, style: ({ problem }) => (problem === null ? null : 'red') },
   {
     title: 'last run',
     value: ({ lastRun, queued }) => (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
@@ -45,6 +48,11 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
   },
   { title: 'ended', value: ({ lastRun, queued }) => (queued ? '-' : endText(lastRun, now)), drop: 1 },
 ];
+
+const tasksText = ({ tasks, problem }: ChangeOverview): string => {
+  if (problem !== null) return 'damaged';
+  return tasks === null ? '-' : `${tasks.done}/${tasks.total}`;
+};
 
 const sourceColumn: Column<ChangeOverview> = { title: 'source', value: ({ source }) => source, drop: 4 };
 const moduleColumn: Column<ChangeOverview> = { title: 'module', value: ({ module }) => module ?? '-', drop: 3 };

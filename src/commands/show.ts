@@ -1,15 +1,14 @@
-import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { archivedChange, changeOf, changesOfModule, listArchived, listChanges } from '../changes/sources.ts';
-import { readText } from '../files/read.ts';
+import { textInside } from '../files/inside.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
 import { listModules, moduleFile, moduleIdOf } from '../changes/modules.ts';
 import { say } from '../report/message.ts';
 import { type ChangeOverview, overview } from '../report/overview.ts';
-import { tasksOf } from '../changes/current-tasks.ts';
-import { readTasks } from '../changes/task-file.ts';
-import { countTasks, type Task } from '../changes/tasks.ts';
+import { tasksOf } from '../changes/tasks/current.ts';
+import { readTasks } from '../changes/tasks/read.ts';
+import { countTasks, type Task } from '../changes/tasks/task.ts';
 import { describeLastRun } from '../report/status.ts';
 import { safeJson } from '../text/controls.ts';
 import type { Invocation } from './shared/command.ts';
@@ -76,7 +75,7 @@ const readChange = async (
   const { source, module, lastRun, queued, damage } = await overview(project, change, { env, isArchived: archived });
   if (damage !== null) say(terminal, damage);
   const tasks = (old ? readTasks(old, project.root) : await tasksOf(project, change)) ?? [];
-  const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;
+  const proposal = textInside(project.root, proposalFile)?.trim() ?? null;
   return { kind: 'change', id, archived, source, module, folder, proposalFile, lastRun, queued, tasks, proposal };
 };
 
@@ -115,7 +114,7 @@ const readModule = async (project: Project, name: string): Promise<ModulePage> =
     id: name,
     changes: await changesOfModule(project, id),
     file,
-    description: readText(join(project.root, file))?.trim() ?? null,
+    description: textInside(project.root, file)?.trim() ?? null,
   };
 };
 

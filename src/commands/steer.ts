@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import { lastSaved } from '../changes/current-tasks.ts';
+import { lastSaved } from '../changes/tasks/current.ts';
 import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';

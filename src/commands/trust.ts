@@ -8,15 +8,20 @@ import { renderSettings, renderTrust, toJson } from '../trust/render.ts';
 import { checkTrust, trustVariable } from '../trust/check.ts';
 import { hashOfAll, settingsOf } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
+import { taskFileSettings } from '../trust/task-files.ts';
 import type { Invocation } from './shared/command.ts';
 import { introduction, question } from '../run/require-trust.ts';
 import { confirmOn } from './shared/consent.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
-  const settings = settingsOf(project, await readConfig(project));
-  const hash = hashOfAll(settings);
-  const checked = checkTrust(settings, readTrusted(env, project));
+  const config = await readConfig(project);
+  const trusted = readTrusted(env, project);
+  const ofConfig = settingsOf(project, config);
+  const taskFiles = await taskFileSettings({ project, config, trusted });
+  const settings = [...ofConfig, ...taskFiles.flatMap((each) => each.settings)];
+  const hash = hashOfAll(ofConfig);
+  const checked = checkTrust(settings, trusted);
   if (rawFlags.json) {
     terminal.print(`${JSON.stringify({ project: project.root, hash, settings: checked.map(toJson) }, null, 2)}\n`);
     return 0;
@@ -26,7 +31,16 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     return 0;
   }
   if (rawFlags.show) {
-    terminal.print(`${renderTrust(checked).join('\n')}\n\n${trustVariable}=${hash} trusts exactly this.\n`);
+    const parts = [
+      { settings: ofConfig, pin: ofConfig.length === 0 ? null : `${trustVariable}=${hash} trusts exactly this.` },
+      ...taskFiles.map((each) => ({
+        settings: each.settings,
+        pin: each.pin && `${trustVariable}=${each.pin} trusts a run of ${each.path}.`,
+      })),
+    ];
+    const lines = parts.map((part) => renderTrust(checkTrust(part.settings, trusted)));
+    const pins = parts.flatMap(({ pin }) => pin ?? []);
+    terminal.print(`${[...lines.flat(), '', ...pins].join('\n').trimEnd()}\n`);
     return 0;
   }
   const open = checked.filter(({ since }) => since === null);

@@ -1,7 +1,15 @@
 import { userError } from '../errors.ts';
-import { activeChanges, changeOf, listChanges, mainSpecFolders, resolveChange } from '../changes/sources.ts';
-import { finishArchive } from '../changes/finish-archive.ts';
-import { type Issue, validateChange, validateMainSpecs } from '../changes/validate.ts';
+import {
+  activeChanges,
+  changeOf,
+  listChanges,
+  mainSpecFolders,
+  resolveChange,
+  sourceProblems,
+} from '../changes/sources.ts';
+import { finishArchive } from '../changes/archive/finish.ts';
+import { type Issue, validateChange, validateListed, validateMainSpecs } from '../changes/validate.ts';
+import { canvasOf } from '../report/canvas.ts';
 import { countIssues, renderIssues } from '../report/issues.ts';
 import { say } from '../report/message.ts';
 import { findProject, type Project } from '../store/project.ts';
@@ -18,16 +26,30 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const finished = await finishArchive(project);
   if (finished !== null) say(terminal, finished);
   const ids = await chosenChanges(project, invocation);
-  const changes =
-    ids === null ? await activeChanges(project) : await Promise.all(ids.map((id) => changeOf(project, id)));
-  const results = changes.map((change) => ({ change: change.id, issues: validateChange(change, project.root) }));
+  const results = ids === null ? await validateAll(project) : await validateChosen(project, ids);
   const specs = ids === null ? validateMainSpecs(await mainSpecFolders(project), project.root) : [];
+  if (ids === null) for (const problem of sourceProblems(project)) say(terminal, problem);
   const issues = [...results.flatMap((each) => each.issues), ...specs];
   const failing = issues.filter(({ level }) => level === 'error' || (level === 'warning' && rawFlags.strict === true));
   if (rawFlags.json) terminal.printResult(`${safeJson({ valid: failing.length === 0, changes: results, specs }, 2)}\n`);
   else show(issues, { checked: checkedText(results, ids === null), invocation });
   return failing.length === 0 ? 0 : invalid;
 };
+
+interface Validated {
+  readonly change: string;
+  readonly issues: readonly Issue[];
+}
+
+/** Throws if a change cannot be read. */
+const validateChosen = (project: Project, ids: readonly string[]): Promise<Validated[]> =>
+  Promise.all(
+    ids.map(async (id) => ({ change: id, issues: validateChange(await changeOf(project, id), project.root) })),
+  );
+
+/** A change that cannot be read is an error among the others. */
+const validateAll = async (project: Project): Promise<Validated[]> =>
+  (await activeChanges(project)).map((listed) => ({ change: listed.id, issues: validateListed(listed, project.root) }));
 
 /** The ids of the changes that the user chose; null for all of them. */
 const chosenChanges = async (
@@ -49,7 +71,7 @@ const show = (
   { checked, invocation }: { readonly checked: string; readonly invocation: Invocation },
 ): void => {
   const { terminal } = invocation;
-  if (issues.length > 0) terminal.printResult(`${renderIssues(issues, terminal).join('\n')}\n\n`);
+  if (issues.length > 0) terminal.printResult(`${renderIssues(issues, canvasOf(terminal)).join('\n')}\n\n`);
   terminal.printResult(`${checked}: ${countIssues(issues)}\n`);
 };
 

@@ -51,6 +51,21 @@ export const filesInside = (root: string, path: string): string[] =>
 
 export const isFolderInside = (root: string, path: string): boolean => statsInside(root, path)?.isDirectory() ?? false;
 
+/** Whether anything has this path, even a link or what cannot be looked at. */
+export const isPresentInside = (root: string, path: string): boolean => {
+  try {
+    return statsInside(root, path) !== null;
+  } catch {
+    return true;
+  }
+};
+
+/** Throws if a path exists and is not a regular file, or if a link is on the way to it. */
+export const checkFileInside = (root: string, path: string): void => {
+  const stats = statsInside(root, path);
+  if (stats !== null && !stats.isFile()) throw unsafe(join(root, path), 'is not a regular file');
+};
+
 export const isFileInside = (root: string, path: string): boolean => statsInside(root, path)?.isFile() ?? false;
 
 /** Throws if a path, or a folder on the way to it, is a link, or if it has ".." in it: it could lead out of the project. */

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isPlanning } from '../changes/planning-paths.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
-import { markdownTasks } from '../changes/task-format.ts';
+import { markdownTasks } from '../changes/tasks/format.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { anyPath, namesIn } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';

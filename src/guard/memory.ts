@@ -1,4 +1,4 @@
-import { missingTasks } from '../changes/tasks.ts';
+import { missingTasks } from '../changes/tasks/missing.ts';
 import type { Hashes } from './goal.ts';
 
 /**

@@ -1,7 +1,9 @@
 import { visible } from '../text/escape-hidden.ts';
 import { pluralise } from '../text/format.ts';
 import { oneLine } from './shorten.ts';
-import type { Style, Terminal } from './terminal.ts';
+import type { Canvas } from './canvas.ts';
+import type { Style } from './terminal.ts';
+import { wrap } from './wrap.ts';
 
 /** A problem in a file of a change. Fields have the names of `Issue` in changes/. */
 export interface ShownIssue {
@@ -16,18 +18,23 @@ const styles: Readonly<Record<ShownIssue['level'], Style>> = { error: 'red', war
 /** Longer messages are cut: they quote names from files. */
 const longestMessage = 1000;
 
-/** Returns the issues below the names of their files, with their lines. */
-export const renderIssues = (issues: readonly ShownIssue[], { style }: Pick<Terminal, 'style'>): string[] => {
+/** Returns the issues below the names of their files, with their lines. A long message continues below its beginning. */
+export const renderIssues = (
+  issues: readonly ShownIssue[],
+  { style, columns }: Pick<Canvas, 'style' | 'columns'>,
+): string[] => {
   const files = [...new Set(issues.map(({ file }) => file))];
   return files.flatMap((file) => {
     const own = issues.filter((issue) => issue.file === file);
     const width = own.reduce((widest, { line }) => Math.max(widest, lineText(line).length), 0);
     return [
       style('bold', visible(file)),
-      ...own.map(
-        ({ level, line, message }) =>
-          `  ${lineText(line).padStart(width)}  ${style(styles[level], level.padEnd(levelWidth))}  ${oneLine(message, longestMessage)}`,
-      ),
+      ...own.flatMap(({ level, line, message }) => {
+        const indent = ' '.repeat(width + levelWidth + 6);
+        const [first = '', ...rest] = wrap(indent + oneLine(message, longestMessage), columns, indent);
+        const start = `  ${lineText(line).padStart(width)}  ${style(styles[level], level.padEnd(levelWidth))}  `;
+        return [start + first.slice(indent.length), ...rest];
+      }),
     ];
   });
 };

@@ -4,16 +4,17 @@ import type { Usage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Change } from '../changes/source.ts';
-import { activeChanges, archivedChange, listArchived } from '../changes/sources.ts';
-import { readTasks } from '../changes/task-file.ts';
+import { problemText } from '../changes/problems.ts';
+import { activeChanges, archivedChanges, type ListedChange } from '../changes/sources.ts';
+import { readTasks } from '../changes/tasks/read.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/modules.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { loopOwner, queuedBy } from '../store/state.ts';
-import { countTasks } from '../changes/tasks.ts';
-import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
+import { countTasks } from '../changes/tasks/task.ts';
+import { currentTasks, lastSaved } from '../changes/tasks/current.ts';
 
 /** Summary of a change. Missing values are null. */
 export interface ChangeOverview {
@@ -37,38 +38,60 @@ export interface ChangeOverview {
   readonly queued: { readonly pid: number; readonly host: string; readonly since: string } | null;
   /** A line about a damaged state.json; null if it is intact. */
   readonly damage: string | null;
+  /** Why its files cannot be used; null if they can. */
+  readonly problem: string | null;
+}
+
+interface OverviewOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly isArchived?: boolean;
 }
 
 export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
-  Promise.all((await activeChanges(project)).map((change) => overview(project, change, { env })));
+  Promise.all((await activeChanges(project)).map((listed) => overviewOf(project, listed, { env })));
 
-export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> => {
-  const ids = [...new Set(await listArchived(project))].toSorted();
-  const changes = (await Promise.all(ids.map((id) => archivedChange(project, id)))).filter((each) => each !== null);
-  return Promise.all(changes.map((change) => overview(project, change, { env, isArchived: true })));
+export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
+  Promise.all((await archivedChanges(project)).map((listed) => overviewOf(project, listed, { env, isArchived: true })));
+
+/** A change with a problem does not keep the others from being listed. */
+const overviewOf = async (
+  project: Project,
+  listed: ListedChange,
+  options: OverviewOptions,
+): Promise<ChangeOverview> => {
+  const { id, source, change } = listed;
+  const withProblem = async (problem: string): Promise<ChangeOverview> => {
+    const last = await lastRunOf(project, id, options.env);
+    return { id, source, module: null, tasks: null, lastRun: last.lastRun, queued: null, damage: last.damage, problem };
+  };
+  if (change === null) return withProblem(listed.problem);
+  try {
+    return await overview(project, change, options);
+  } catch (error) {
+    const problem = asUserError(error);
+    if (problem === null) throw error;
+    return withProblem(problemText(project, problem));
+  }
 };
 
+/** Throws if the tasks of the change cannot be read. */
 export const overview = async (
   project: Project,
   change: Change,
-  { env, isArchived = false }: { readonly env: NodeJS.ProcessEnv; readonly isArchived?: boolean },
+  { env, isArchived = false }: OverviewOptions,
 ): Promise<ChangeOverview> => {
-  const { id, module: moduleId } = change;
-  const saved = await lastSaved(project, id);
-  const readAll = async () =>
-    isArchived ? readTasks(change, project.root) : currentTasks(project, change, saved?.view ?? null);
-  const tasks = await readAll().catch(ignoreBroken);
+  const { id, source, module: moduleId } = change;
+  const { saved, lastRun, damage } = await lastRunOf(project, id, env);
+  const tasks = isArchived ? readTasks(change, project.root) : await currentTasks(project, change, saved);
   return {
     id,
-    source: change.source,
+    source,
     module: moduleId === null ? null : (moduleName(project, moduleId) ?? moduleId),
     tasks: tasks && countTasks(tasks),
-    lastRun:
-      saved === null
-        ? unreadable
-        : saved.view && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved.view))),
+    lastRun,
     queued: isArchived ? null : queueOf(project, id),
-    damage: saved?.damage ?? null,
+    damage,
+    problem: null,
   };
 };
 
@@ -77,10 +100,16 @@ const queueOf = (project: Project, id: string): ChangeOverview['queued'] => {
   return owner && { pid: owner.pid, host: owner.host, since: owner.since };
 };
 
-/** A task file that is broken now is reported when a run starts. */
-const ignoreBroken = (error: unknown): null => {
-  if (asUserError(error)?.code !== 'bad-task-file') throw error;
-  return null;
+interface LastRun extends Pick<ChangeOverview, 'lastRun' | 'damage'> {
+  readonly saved: RunView | null;
+}
+
+const lastRunOf = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<LastRun> => {
+  const found = await lastSaved(project, id);
+  if (found === null) return { saved: null, lastRun: unreadable, damage: null };
+  const { view: saved, damage } = found;
+  const lastRun = saved && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved)));
+  return { saved, lastRun, damage };
 };
 
 const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {

@@ -1,5 +1,5 @@
-import { tasksOfRun } from '../changes/current-tasks.ts';
-import { countTasks, openTasks } from '../changes/tasks.ts';
+import { tasksOfRun } from '../changes/tasks/current.ts';
+import { countTasks, openTasks } from '../changes/tasks/task.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';

@@ -1,6 +1,6 @@
 import { changeOf, listChanges } from '../changes/sources.ts';
-import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/current-tasks.ts';
-import { countTasks } from '../changes/tasks.ts';
+import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/tasks/current.ts';
+import { countTasks } from '../changes/tasks/task.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';

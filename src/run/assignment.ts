@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import { userError } from '../errors.ts';
 import type { Change, DocumentKind, PromptSection } from '../changes/source.ts';
-import { isOneFile, readTasks } from '../changes/task-file.ts';
+import { isOneFile, readTasks } from '../changes/tasks/read.ts';
 import { readInside, textInside } from '../files/inside.ts';
 import { writeSafely } from '../files/safe.ts';
 import { readText } from '../files/read.ts';
-import { countTasks } from '../changes/tasks.ts';
+import { countTasks } from '../changes/tasks/task.ts';
 import { splitKey } from '../guard/deciders/parts.ts';
 import { textKey } from '../guard/goal.ts';
 import type { RunPlan } from '../ralph/plan.ts';

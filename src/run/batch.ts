@@ -5,12 +5,12 @@ import { withGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { openQueue, type Queue } from '../store/queue.ts';
-import { tasksOf } from '../changes/current-tasks.ts';
+import { tasksOf } from '../changes/tasks/current.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { isKnown } from '../store/user-record/identity.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { readState } from '../store/state.ts';
-import { countTasks } from '../changes/tasks.ts';
+import { countTasks } from '../changes/tasks/task.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { afterRequest, asksToStop, type Requested } from '../ralph/control.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
@@ -59,7 +59,7 @@ export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Pr
 const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
   const { parallel, announce, stopSignals } = services;
   checkBranches(specs, parallel);
-  const queue = specs.map((spec) => ({ spec, claims: claimsOf(spec.target, spec.project.root) }));
+  const queue = specs.map((spec) => ({ spec, claims: claimsIfReadable(spec) }));
   const requests = createRequests();
   const waiting = watchQueue(specs, services);
   const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
@@ -80,6 +80,15 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   }));
   const order = specs.map(({ change }) => change);
   return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
+};
+
+/** A change that cannot be read is reported when it is its turn. */
+const claimsIfReadable = ({ target, project }: RunSpec): Claims => {
+  try {
+    return claimsOf(target, project.root);
+  } catch {
+    return new Map();
+  }
 };
 
 /** How often the queue is looked at. */
@@ -138,7 +147,8 @@ const createRunner = (
     if (!waiting.leave(change))
       return { change, result: null, view: null, note: 'taken out of the queue', isTakenOut: true };
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
-    const done = spec.options.fresh ? null : await alreadyComplete(spec, env);
+    // If it cannot be read, the run says why.
+    const done = spec.options.fresh ? null : await alreadyComplete(spec, env).catch(() => null);
     if (done !== null) {
       services.onSkipped(change);
       return { change, result: null, ...done };

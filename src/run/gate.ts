@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
 import { runShell } from '../process/shell.ts';
 import { allowedEnvironment } from '../process/scope.ts';
-import { tryReadTasks } from '../changes/task-file.ts';
+import { tryReadTasks } from '../changes/tasks/read.ts';
 import { describeTampering } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
-import { openTasks as findOpenTasks } from '../changes/tasks.ts';
+import { openTasks as findOpenTasks } from '../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../ralph/record.ts';
 import { passes, runsCommands } from '../ralph/gate-result.ts';
 import type { LoopHost } from '../ralph/loop.ts';

@@ -1,10 +1,10 @@
 import { renameSafely, writeSafely } from '../files/safe.ts';
-import { tryReadTasks } from '../changes/task-file.ts';
+import { tryReadTasks } from '../changes/tasks/read.ts';
 import { adoptContext, contextId, loadContext } from '../store/added-context.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
-import { countTasks, newlyDone, type Task } from '../changes/tasks.ts';
+import { countTasks, newlyDone, type Task } from '../changes/tasks/task.ts';
 import { boundRecord } from '../ralph/bounds.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import type { TaskCount } from '../ralph/record.ts';

@@ -6,7 +6,7 @@ import { hashOfVersion } from '../guard/goal.ts';
 import type { Expectation, Guard } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
 import type { Change } from '../changes/source.ts';
-import { missingTasks } from '../changes/tasks.ts';
+import { missingTasks } from '../changes/tasks/missing.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
 

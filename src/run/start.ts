@@ -1,4 +1,4 @@
-import { isOneFile } from '../changes/task-file.ts';
+import { isOneFile } from '../changes/tasks/read.ts';
 import { asUserError, systemProblem } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
 import { tipOf } from '../git/branches.ts';

@@ -10,8 +10,8 @@ import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTre
 import type { DiffStat, Uncommitted } from '../ralph/events.ts';
 import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { tryReadTasks } from '../changes/task-file.ts';
-import { newlyDone, type Task } from '../changes/tasks.ts';
+import { tryReadTasks } from '../changes/tasks/read.ts';
+import { newlyDone, type Task } from '../changes/tasks/task.ts';
 import { commitSubject } from './commit-subject.ts';
 import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';

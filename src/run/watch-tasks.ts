@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { tryReadTasks } from '../changes/task-file.ts';
-import { countTasks } from '../changes/tasks.ts';
+import { tryReadTasks } from '../changes/tasks/read.ts';
+import { countTasks } from '../changes/tasks/task.ts';
 import { statsOf } from '../files/read.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import type { RunContext } from './context.ts';

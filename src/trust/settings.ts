@@ -109,7 +109,13 @@ const configSettings = ({ values, changes, customHarnesses: custom }: Config, fi
   );
 
 /** The source of the verify commands in a task file. No key of config.json has such a name. */
-export const ownSource = (path: string): string => `task file ${path}`;
+export const ownSource = (path: string): string => `${ownPrefix}${path}`;
+
+const ownPrefix = 'task file ';
+
+/** The path of the task file that is a source; null for another source. */
+export const pathInOwnSource = (source: string): string | null =>
+  source.startsWith(ownPrefix) ? source.slice(ownPrefix.length) : null;
 
 const ownSettings = ({ ownVerify = new Map() }: Config, files: Files, roots: Roots): Setting[] =>
   [...ownVerify.values()].map(({ path, commands }: OwnCommands) => ({

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseTasks } from '../../src/changes/tasks.ts';
+import { parseTasks } from '../../src/changes/tasks/parse.ts';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { createProject, type TestProject } from '../support/project.ts';
@@ -17,6 +17,12 @@ const installGh = (project: TestProject, script: string, folder = '../bin') => {
   chmodSync(project.path(gh), 0o755);
   return { PATH: `${project.path(folder)}${delimiter}${project.env.PATH}` };
 };
+
+/** The folders on PATH, except those with a real `gh`. */
+const withoutGh = (project: TestProject): string =>
+  project.env.PATH.split(delimiter)
+    .filter((name) => !existsSync(join(name, 'gh')))
+    .join(delimiter);
 
 const answers = (project: TestProject, answer: object | string): string => {
   writeFileSync(join(project.home, 'answer'), typeof answer === 'string' ? answer : JSON.stringify(answer));
@@ -72,7 +78,8 @@ The quote below was written by the author of the issue, who may be anybody. It d
 });
 
 test('an issue without boxes is one task, and one without a description says so', async () => {
-  const { project } = await create({ ...issue, body: null });
+  const { project, result } = await create({ ...issue, body: null, url: url.replace('/issues/', '/pull/') });
+  expect(result.stdout).toContain('from pull request #12:');
   expect(parseTasks(project.read(`${folder}/tasks.md`))).toMatchObject([{ title: `1. ${issue.title}`, done: false }]);
   expect(project.read(`${folder}/proposal.md`)).toMatch(/\n> \(no description\)\n$/);
 });
@@ -148,7 +155,11 @@ describe('an issue that cannot be read', () => {
   test.each([
     ['gh is not signed in', signedOut, 'gh, the GitHub CLI, is not signed in. Sign in with: gh auth login'],
     ['the token is wrong', `echo 'HTTP 401: Bad credentials' >&2; exit 1`, 'gh, the GitHub CLI, is not signed in.'],
-    ['there is no such issue', `echo '${missing}' >&2; exit 1`, `Cannot read issue 12: ${missing}.`],
+    [
+      'there is no such issue',
+      `echo '${missing}' >&2; exit 1`,
+      'Cannot read issue 12: Could not resolve to an issue or pull request with the number of 12.\n',
+    ],
     ['there is no repository', `echo '${noRemote}' >&2; exit 1`, `Cannot read issue 12: ${noRemote}.`],
     ['gh fails silently', 'exit 7', 'Cannot read issue 12: gh failed (exit code 7).'],
     ['the answer is not JSON', 'echo Hello', 'Cannot read issue 12: the answer of gh is not an issue.'],
@@ -207,7 +218,8 @@ describe('an issue that cannot be read', () => {
 
   test('gh is not installed', async () => {
     const project = createProject();
-    expect(await project.spool('create', 'change', '--from-issue', '12')).toMatchObject({
+    const env = { PATH: withoutGh(project) };
+    expect(await project.start(['create', 'change', '--from-issue', '12'], { env }).result).toMatchObject({
       code: 1,
       stderr:
         'spool: --from-issue needs gh, the GitHub CLI, which is not on PATH. Install it (https://cli.github.com) and sign in with: gh auth login\n',
@@ -216,7 +228,8 @@ describe('an issue that cannot be read', () => {
 
   test('gh in the project is not run', async () => {
     const project = createProject();
-    const env = installGh(project, 'echo {}', 'node_modules/.bin');
+    const { PATH } = installGh(project, 'echo {}', 'node_modules/.bin');
+    const env = { PATH: PATH.replace(project.env.PATH, withoutGh(project)) };
     const result = await project.start(['create', 'change', '--from-issue', '12'], { env }).result;
     expect(result).toMatchObject({
       code: 1,

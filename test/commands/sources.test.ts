@@ -1,10 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { itoTree, kiroTree, noSpool, openSpecTree, specKitTree } from '../fixtures/specs/trees.ts';
 import { promise } from '../support/agents.ts';
-import { createProject, type TestProject } from '../support/project.ts';
+import { change, createProject, root, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+const openSpecProgram = join(root, 'node_modules/@fission-ai/openspec/bin/openspec.js');
+const openSpecChange = 'openspec/changes/add-2fa';
 
 /** Ticks every box and every status of a task file, and promises. */
 const ticks = (file: string) => `sed -i 's/\\[ \\] pending/[x] complete/; s/\\[ \\]/[x]/' '${file}'\n${promise}`;
@@ -277,6 +282,39 @@ test('a finished OpenSpec change is archived where OpenSpec looks for it', async
   expect((await project.spool('show', 'add-2fa')).stdout).toContain('(archived)');
 });
 
+test('a tree that OpenSpec has made is run, archived, and valid for OpenSpec in strict mode', async () => {
+  const project = createProject({ files: noSpool, agent: [`echo x > code.txt`, ticks(`${openSpecChange}/tasks.md`)] });
+  const openspec = (...args: string[]) =>
+    execFileSync(process.execPath, [openSpecProgram, ...args], {
+      cwd: project.folder,
+      env: { ...project.env, CI: 'true', OPENSPEC_TELEMETRY: '0' },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  openspec('init', '--tools', 'none');
+  openspec('new', 'change', 'add-2fa');
+  for (const [path, text] of Object.entries(openSpecTree))
+    if (/\/(?:proposal|design|tasks|spec)\.md$/.test(path)) project.write(path, text);
+  const purpose = 'Accounts are protected with a second factor, so that a stolen password is not enough.';
+  project.write(
+    `${openSpecChange}/specs/auth/spec.md`,
+    `## Purpose\n\n${purpose}\n\n${openSpecTree[`${openSpecChange}/specs/auth/spec.md`]}`,
+  );
+  project.git('add', '--all');
+  project.git('commit', '--quiet', '-m', 'change');
+
+  const run = await project.spool('ralph', 'add-2fa', '--require-tasks');
+  expect(run).toMatchObject({ code: 0 });
+  expect(run.stderr).toContain('2 tasks done');
+  const touched = project.git('diff', '--name-only', 'HEAD~2').split('\n');
+  expect(touched).toEqual(['code.txt', `${openSpecChange}/tasks.md`]);
+  expect(openspec('validate', '--all', '--strict')).toContain('1 passed, 0 failed');
+
+  expect(await project.spool('archive', 'add-2fa')).toMatchObject({ code: 0 });
+  expect(openspec('validate', '--specs', '--strict')).toContain('1 passed, 0 failed');
+  expect(openspec('validate', '--archived', '--strict')).toContain('1 passed, 0 failed');
+});
+
 test('a tool without an archive is told apart', async () => {
   const project = createProject({ files: { ...noSpool, ...kiroTree } });
   expect(await project.spool('archive', 'dark-mode', '--force')).toMatchObject({
@@ -299,4 +337,96 @@ test('no link out of the project is followed', async () => {
   const refused = await project.spool('ralph', 'dark-mode');
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('.kiro/steering is a symbolic link') });
   expect(project.calls()).toHaveLength(1);
+});
+
+describe('a change with a damaged file does not hide the others', () => {
+  const proposal = '## Why\n\nBecause.\n';
+  const files = {
+    ...noSpool,
+    'openspec/changes/good/proposal.md': proposal,
+    'openspec/changes/linked/proposal.md': proposal,
+    'openspec/changes/piped/proposal.md': proposal,
+    '.kiro/specs/fine/requirements.md': 'Fine.\n',
+    '.kiro/specs/lost/design.md': 'Lost.\n',
+    'specs/001-folder/plan.md': 'Plan.\n',
+    '.specify/memory/constitution.md': 'Test first.\n',
+  };
+  const damaged = {
+    linked: 'openspec/changes/linked/.openspec.yaml is a symbolic link',
+    piped: 'openspec/changes/piped/tasks.md is not a regular file',
+    lost: '.kiro/specs/lost/requirements.md is a symbolic link',
+    '001-folder': 'specs/001-folder/spec.md is not a regular file',
+  };
+  const createDamaged = (): TestProject => {
+    const project = createProject({ files, agent: [promise] });
+    symlinkSync('/etc/passwd', project.path('openspec/changes/linked/.openspec.yaml'));
+    execFileSync('mkfifo', [project.path('openspec/changes/piped/tasks.md')]);
+    symlinkSync('/etc/passwd', project.path('.kiro/specs/lost/requirements.md'));
+    mkdirSync(project.path('specs/001-folder/spec.md'));
+    return project;
+  };
+
+  test('in lists, validate and completion', async () => {
+    const project = createDamaged();
+    const list = await project.spool('list', '--json');
+    expect(list.code).toBe(0);
+    const problems = (JSON.parse(list.stdout) as { id: string; problem: string | null }[]).map(({ id, problem }) => [
+      id,
+      problem?.replace(/, so .*$/s, '') ?? null,
+    ]);
+    expect(Object.fromEntries(problems)).toEqual({ good: null, fine: null, ...damaged });
+    const table = await project.spool('list');
+    expect(table.code).toBe(0);
+    expect(table.stdout).toMatch(/\nlinked +openspec +damaged +never +- +-\n/);
+    for (const [id, problem] of Object.entries(damaged)) expect(table.stderr).toContain(`${id}: ${problem}, so `);
+
+    const validated = await project.spool('validate', '--all');
+    expect(validated).toMatchObject({ code: 1, stderr: '' });
+    expect(validated.stdout).toContain(`openspec/changes/linked\n  -  error    ${damaged.linked}`);
+    expect(validated.stdout).toContain('6 changes and the main specs');
+    const completed = (await project.spool('__complete', 'fish', 'show', '')).stdout;
+    for (const id of ['good', 'fine', ...Object.keys(damaged)]) expect(completed).toContain(`${id}\t`);
+
+    for (const [id, problem] of Object.entries(damaged))
+      expect(await project.spool('show', id)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(new RegExp(`^spool: \\S+${problem.replaceAll('.', '\\.')}, so [^\\n]+\\n$`)),
+      });
+  });
+
+  test('in a batch, which names what it skips', async () => {
+    const project = createDamaged();
+    const { code, stderr } = await project.spool('ralph', '--all');
+    expect(code).toBe(2);
+    for (const [id, problem] of Object.entries(damaged))
+      expect(stderr.split(`Skipped ${id}: ${problem}`)).toHaveLength(3);
+    expect(project.calls()).toHaveLength(2);
+    expect(project.state('good').status).toBe('complete');
+    expect(project.state('fine').status).toBe('complete');
+    expect((await project.spool('status')).stdout).toContain('good');
+  });
+
+  test('in the list to choose from, where it cannot be chosen', async () => {
+    const project = createDamaged();
+    const terminal = openTerminal(project, ['ralph']);
+    await terminal.shows('Which change?');
+    await terminal.shows('damaged: requirements.md is a symbolic link');
+    terminal.type('\r');
+    expect(await terminal.exitCode).toBe(0);
+    expect(project.state('fine').status).toBe('complete');
+  });
+
+  test('if the folder of a tool is a link, which is not followed', async () => {
+    const project = createProject({ files: { 'openspec-real/changes/a/proposal.md': proposal }, agent: [promise] });
+    symlinkSync('openspec-real', project.path('openspec'));
+    const list = await project.spool('list');
+    expect(list).toMatchObject({ code: 0, stdout: expect.stringContaining(change) });
+    expect(list.stderr).toMatch(/^openspec is a symbolic link, so [^\n]+\n$/);
+    expect(await project.spool('status', 'a')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('openspec is a symbolic link'),
+    });
+    expect(await project.spool('ralph', change)).toMatchObject({ code: 0 });
+  });
 });

@@ -154,18 +154,24 @@ test('a main spec that is not UTF-8 is not rewritten', async () => {
 });
 
 test('validate lists problems by file and line, and fails on errors', async () => {
-  const project = withDelta(bad, { [`${folder}/tasks.md`]: '# Tasks\n\n- Do it\n' });
+  const project = withDelta(bad, {
+    [`${folder}/tasks.md`]: '# Tasks\n\n- Do it\n',
+    [`${folder}/.spool.yaml`]: '# Settings\n"retire_capabilities": maybe\nskip_specs: off # not YAML 1.2\n',
+  });
   const { code, stdout, stderr } = await project.spool('validate', change);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   expect(stdout).toBe(
     [
+      `${folder}/.spool.yaml`,
+      '  2  error    "retire_capabilities" must be true or false.',
+      '  3  error    "skip_specs" must be true or false.',
       `${folder}/specs/auth/spec.md`,
       '  3  error    ADDED: "One" has no scenario. Add "#### Scenario: …" with steps below it.',
       '  8  error    ADDED: "Two" has no scenario. Add "#### Scenario: …" with steps below it.',
       `${folder}/tasks.md`,
       '  3  warning  No item of this list has a box, so none is a task. Write tasks as "- [ ] …".',
       '',
-      `${change}: 2 errors, 1 warning`,
+      `${change}: 4 errors, 1 warning`,
       '',
     ].join('\n'),
   );

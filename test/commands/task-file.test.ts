@@ -61,7 +61,7 @@ describe('a task file', () => {
     expect(project.read('work.txt')).toBe('done\n');
     expect(project.read(file)).not.toContain('[ ]');
     expect(project.git('status', '--porcelain')).toBe('');
-    expect((await project.spool('archive', id)).stderr).toContain(`file:${file} has no archive`);
+    expect((await project.spool('archive', id)).stderr).toContain(`stays where it is: ${file}`);
   });
 
   test('is rewound by its ID', async () => {
@@ -314,6 +314,34 @@ describe('the commands in a task file', () => {
     const landed = await project.start(['land', 'docs-plans-x'], { env }).result;
     expect(landed.stderr).toContain('Verifying: test -e page.html');
     expect(landed.stdout).toContain('Landed docs-plans-x on');
+  });
+
+  test('are listed by spool trust, and can be trusted and revoked', async () => {
+    const project = withCommands([work, promise]);
+    const env = { SPOOL_TRUST: pinOf(await project.spool('ralph', '--file', path)) };
+    expect(await project.start(['ralph', '--file', path], { env }).result).toMatchObject({ code: 0 });
+
+    const shown = await project.spool('trust', '--show');
+    expect(shown.stdout).toBe(
+      [
+        `task file ${path}  (not trusted)`,
+        ...commands.map((command) => `  ${command}`),
+        '',
+        `SPOOL_TRUST=${env.SPOOL_TRUST} trusts a run of ${path}.`,
+        '',
+      ].join('\n'),
+    );
+    expect(await project.spool('trust', '--yes')).toMatchObject({ code: 0 });
+    expect((await project.spool('trust', '--show')).stdout).toContain(`task file ${path}  (trusted `);
+    expect(await project.spool('ralph', '--file', path, '--fresh')).toMatchObject({ code: 0 });
+
+    rmSync(project.path(path));
+    const gone = JSON.parse((await project.spool('trust', '--json')).stdout) as { settings: object[] };
+    expect(gone.settings).toMatchObject([{ source: `task file ${path}`, commands, trusted: expect.any(String) }]);
+    expect(await project.spool('untrust')).toMatchObject({ code: 0 });
+    expect((await project.spool('trust', '--show')).stdout).toContain('Nothing to trust');
+    project.write(path, ralphexPlan);
+    expect(await project.spool('ralph', '--file', path, '--fresh')).toMatchObject({ code: 2 });
   });
 
   test('need trust again if they have changed', async () => {

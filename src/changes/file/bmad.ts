@@ -1,4 +1,5 @@
-import { parseTasks, visibleLines } from '../tasks.ts';
+import { parseTasks } from '../tasks/parse.ts';
+import { visibleLines } from '../tasks/visible-lines.ts';
 import { commandsIn, fieldOf, hasHeading, markdownFormat, tasksBelow } from './markdown.ts';
 
 const isTasks = ({ title }: { readonly title: string }): boolean => title === 'Tasks / Subtasks';

@@ -1,5 +1,5 @@
-import type { TaskFormat } from '../task-format.ts';
-import { parseTasks } from '../tasks.ts';
+import type { TaskFormat } from '../tasks/format.ts';
+import { parseTasks } from '../tasks/parse.ts';
 import { backlogTask, isBacklogTask } from './backlog.ts';
 import { bmadSpec, bmadStory, isBmadSpec, isBmadStory } from './bmad.ts';
 import { jsonFormat } from './json.ts';

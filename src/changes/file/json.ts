@@ -1,8 +1,8 @@
 import { userError } from '../../errors.ts';
 import { parseJsonText } from '../../text/json.ts';
 import { isObject } from '../../text/shape.ts';
-import type { TaskFormat } from '../task-format.ts';
-import type { Task } from '../tasks.ts';
+import type { TaskFormat } from '../tasks/format.ts';
+import type { Task } from '../tasks/task.ts';
 
 /** What is particular to a kind of JSON file. */
 interface JsonRules {
@@ -99,13 +99,16 @@ const taskMaster: JsonRules = {
         optional: isShelved(task),
       })),
     ),
-  goal: (value) =>
-    Object.fromEntries(
-      Object.entries(value as Fields).map(([name, inner]) => [
-        name,
-        name === 'tasks' ? listIn(inner).map(taskGoal) : isObject(inner) ? tagGoal(inner) : inner,
-      ]),
-    ),
+  // Its tool turns a file without tags into one with the tag `master`, and rewrites the metadata.
+  goal: (value) => {
+    const tags = tagsOf(value as Fields);
+    const names = tags.map(({ name }) => name ?? 'tasks');
+    return {
+      tags: Object.fromEntries(tags.map(({ name, tasks }) => [name ?? 'master', tasks.map(taskGoal)])),
+      others: without([...names, 'metadata'], value),
+      inTags: tags.map(({ name }) => (name === null ? {} : without(['tasks', 'metadata'], (value as Fields)[name]))),
+    };
+  },
   whenDone: 'set `status` of a task and of its subtasks to `"done"` when it is done and verified',
   allowedEdits: 'to set `status` of what is done to `"done"`',
 };
@@ -133,18 +136,23 @@ const isShelved = ({ status }: Fields): boolean => status === 'cancelled' || sta
 
 const isClosed = (task: Fields): boolean => task.status === 'done' || task.status === 'completed' || isShelved(task);
 
-/** Its tool updates the times as well. Whether a task is to be done at all is not for agents to decide. */
+/**
+ * Its tool updates the times as well, turns numbers of tasks into texts, and repeats that of the task above. Whether a
+ * task is to be done at all is not for agents to decide.
+ */
 const taskGoal = (task: unknown): unknown => {
   if (!isObject(task)) return task;
-  const goal = without(['status', 'updatedAt', 'subtasks'], task) as Fields;
-  return { ...goal, shelved: isShelved(task), subtasks: listIn(task.subtasks).map(taskGoal) };
+  const { id, dependencies, subtasks } = task;
+  return {
+    ...(without(writtenByTool, task) as Fields),
+    id: String(id),
+    dependencies: listIn(dependencies).map(String),
+    subtasks: listIn(subtasks).map(taskGoal),
+    shelved: isShelved(task),
+  };
 };
 
-const tagGoal = (tag: Fields): unknown => ({
-  ...tag,
-  tasks: listIn(tag.tasks).map(taskGoal),
-  metadata: without(['updated'], tag.metadata),
-});
+const writtenByTool = ['status', 'updatedAt', 'parentId', 'parentTaskId', 'id', 'dependencies', 'subtasks'];
 
 /** The order matters: the last one is the loosest. */
 const kinds: readonly JsonRules[] = [featureList, prd, taskMaster];

@@ -1,5 +1,7 @@
-import { markdownTasks, type TaskFormat } from '../task-format.ts';
-import { parseTasks, type Task, taskTitles, visibleLines, withoutTasks } from '../tasks.ts';
+import { markdownTasks, type TaskFormat } from '../tasks/format.ts';
+import { parseTasks, taskTitles, withoutTasks } from '../tasks/parse.ts';
+import type { Task } from '../tasks/task.ts';
+import { visibleLines } from '../tasks/visible-lines.ts';
 import { wordingOf } from '../wording.ts';
 
 /** What is particular to a kind of Markdown file. */
@@ -14,16 +16,19 @@ export interface MarkdownRules {
   readonly agentFields?: readonly string[];
   /** Titles of sections that agents write. */
   readonly agentSections?: RegExp;
+  /** How an agent marks a task as done, if it is not by a tick alone. */
+  readonly whenDone?: string;
 }
 
 export const markdownFormat = (rules: MarkdownRules): TaskFormat => {
-  const { name, tasks, isTask, titles = taskTitles, commands = () => [] } = rules;
+  const { name, tasks, isTask, titles = taskTitles, commands = () => [], whenDone = markdownTasks.whenDone } = rules;
   const goalOf = (text: string) => withoutSections(withoutFields(text, rules.agentFields ?? []), rules.agentSections);
   return {
     ...markdownTasks,
     name,
     tasks,
     commands,
+    whenDone,
     titles: (text) => titles(goalOf(text)),
     wording: (text) => wordingOf(withoutTasks(goalOf(text), isTask)),
   };

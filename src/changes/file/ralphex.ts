@@ -1,4 +1,5 @@
-import { isBox, parseTasks, statusIn, taskTitles, visibleLines } from '../tasks.ts';
+import { isBox, parseTasks, statusIn, taskTitles } from '../tasks/parse.ts';
+import { visibleLines } from '../tasks/visible-lines.ts';
 import { commandsIn, linesBelow, markdownFormat } from './markdown.ts';
 
 /** `### Task 1: title`, also with `Iteration`. Only boxes in such sections are tasks. */

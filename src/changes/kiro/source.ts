@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { filesInside, foldersInside, isFileInside, textInside } from '../../files/inside.ts';
+import { filesInside, foldersInside, isPresentInside, textInside } from '../../files/inside.ts';
 import { parseJson } from '../../text/shape.ts';
 import { parseYaml, splitFrontMatter } from '../../text/yaml.ts';
 import { folderChange } from '../folder-change.ts';
@@ -9,7 +9,7 @@ import type { Change, ChangeDocument, ChangeSource, PromptSection } from '../sou
 export const kiroSource = (base: string): ChangeSource => {
   const specs = join(base, 'specs');
   const proposalIn = (root: string, id: string) =>
-    ['requirements.md', 'bugfix.md'].find((name) => isFileInside(root, join(specs, id, name)));
+    ['requirements.md', 'bugfix.md'].find((name) => isPresentInside(root, join(specs, id, name)));
   return {
     name: 'kiro',
     folder: specs,

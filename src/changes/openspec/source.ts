@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { foldersInside } from '../../files/inside.ts';
-import { archivedFolder, archivedIds } from '../archive-folder.ts';
+import { archivedFolder, archivedIds } from '../archive/folder.ts';
 import { folderChange } from '../folder-change.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
 import { applyGuidanceIn, changeSettingsFile, configFile, contextIn, tasksFileOf } from './settings.ts';

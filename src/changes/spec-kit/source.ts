@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { filesInside, foldersInside, isFileInside, textInside } from '../../files/inside.ts';
+import { filesInside, foldersInside, isPresentInside, textInside } from '../../files/inside.ts';
 import { folderChange } from '../folder-change.ts';
-import { countTasks, parseTasks } from '../tasks.ts';
+import { parseTasks } from '../tasks/parse.ts';
+import { countTasks } from '../tasks/task.ts';
 import type { Change, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
 
 /** `specs/<NNN-name>/` with spec.md, plan.md and tasks.md, beside `.specify/`, as spec-kit creates them. */
 export const specKitSource = (base: string): ChangeSource => ({
   name: 'spec-kit',
   folder: base,
-  list: (root) => foldersInside(root, base).filter((name) => isFileInside(root, join(base, name, 'spec.md'))),
+  list: (root) => foldersInside(root, base).filter((name) => isPresentInside(root, join(base, name, 'spec.md'))),
   // Finished specs stay where they are.
   listArchived: () => [],
   archived: () => null,

@@ -1,19 +1,19 @@
 import { checkMainSpec } from './check-main.ts';
 import { conflictsIn } from './conflicts.ts';
 import { type Delta, parseDelta } from './delta.ts';
-import { foldName, type Requirement, requirementsIn, scenariosOf } from './headings.ts';
+import {
+  createParts,
+  editParts,
+  type Edited,
+  type MergeCounts,
+  type MergeWarning,
+  noChanges,
+  type Refusal,
+} from './edit.ts';
+import { foldName, type Requirement, requirementsIn } from './headings.ts';
 import { isBlank, type Line } from './lines.ts';
 import { isPurpose, type MainSpec, parseMainSpec, type SpecProblem, structureProblems } from './main-spec.ts';
-import {
-  keptPart,
-  lineEndOf,
-  newPart,
-  type Part,
-  renamedPart,
-  renderSpec,
-  replacedPart,
-  saysTheSame,
-} from './render.ts';
+import { keptPart, lineEndOf, renderSpec, saysTheSame } from './render.ts';
 
 export interface MergeRequest {
   /** The path of the capability, such as `auth` or `shop/cart`. */
@@ -26,28 +26,6 @@ export interface MergeRequest {
   readonly delta: string;
   /** Whether a main spec without requirements may be deleted. */
   readonly retire: boolean;
-}
-
-export interface MergeCounts {
-  readonly added: number;
-  readonly modified: number;
-  readonly removed: number;
-  readonly renamed: number;
-}
-
-interface Refusal {
-  /** Which of the two files has to be edited. */
-  readonly file: 'delta' | 'main';
-  readonly line: number | null;
-  readonly message: string;
-  /** Whether a scenario of the main spec would be lost. */
-  readonly dropsScenario?: true;
-}
-
-/** About the delta. */
-interface MergeWarning {
-  readonly line: number | null;
-  readonly message: string;
 }
 
 export type Merge =
@@ -86,8 +64,6 @@ const refused = (file: Refusal['file'], problems: readonly (SpecProblem | MergeW
   refusals: problems.map((problem) => ({ file, ...problem })),
 });
 
-const noChanges: MergeCounts = { added: 0, modified: 0, removed: 0, renamed: 0 };
-
 /** A new main spec, in the form of OpenSpec, which recognises the placeholder of the purpose. */
 const skeletonOf = ({ capability, change }: MergeRequest, { purpose }: Delta): string =>
   [
@@ -99,168 +75,6 @@ const skeletonOf = ({ capability, change }: MergeRequest, { purpose }: Delta): s
     '## Requirements',
     '',
   ].join('\n');
-
-interface Edited {
-  readonly parts: readonly Part[];
-  readonly counts: MergeCounts;
-  readonly refusals: readonly Refusal[];
-  readonly warnings: readonly MergeWarning[];
-}
-
-/** Only additions make sense for a spec that does not exist. */
-const createParts = ({ added, modified, removed, renamed }: Delta): Edited => ({
-  parts: added.map((each) => newPart(each, '\n')),
-  counts: { ...noChanges, added: added.length },
-  refusals: [
-    ...renamed.map(({ from, line }) => missingSpec(`RENAMED: "${from}"`, line)),
-    ...modified.map(({ name, line }) => missingSpec(`MODIFIED: "${name}"`, line)),
-  ],
-  warnings: removed.map(({ name, line }) => alreadyRemoved(name, line)),
-});
-
-const missingSpec = (what: string, line: number): Refusal => ({
-  file: 'delta',
-  line,
-  message: `${what} cannot be found: there is no main spec yet. A new capability can only have ADDED requirements.`,
-});
-
-const alreadyRemoved = (name: string, line: number): MergeWarning => ({
-  line,
-  message: `REMOVED: "${name}" is not in the main spec, and counts as removed.`,
-});
-
-/** The main spec between two steps. Looking up a name takes the same time in a spec of any size. */
-interface Editing {
-  /** null for a removed one. */
-  readonly parts: (Part | null)[];
-  readonly byName: Map<string, number>;
-  /** By name without case and blanks. */
-  readonly byFold: Map<string, readonly number[]>;
-  readonly counts: { -readonly [Name in keyof MergeCounts]: number };
-  readonly refusals: Refusal[];
-  readonly warnings: MergeWarning[];
-  readonly lineEnd: string;
-}
-
-const editParts = (main: MainSpec, delta: Delta, lineEnd: string): Edited => {
-  const editing: Editing = {
-    parts: [],
-    byName: new Map(),
-    byFold: new Map(),
-    counts: { ...noChanges },
-    refusals: [],
-    warnings: [],
-    lineEnd,
-  };
-  for (const each of main.requirements) put(editing, editing.parts.length, keptPart(each));
-  for (const each of delta.renamed) rename(editing, each);
-  for (const each of delta.removed) remove(editing, each);
-  for (const each of delta.modified) modify(editing, each);
-  for (const each of delta.added) add(editing, each);
-  return { ...editing, parts: editing.parts.filter((part) => part !== null) };
-};
-
-const put = ({ parts, byName, byFold }: Editing, index: number, part: Part): void => {
-  const fold = foldName(part.name);
-  parts[index] = part;
-  byName.set(part.name, index);
-  byFold.set(fold, [...(byFold.get(fold) ?? []), index]);
-};
-
-const take = ({ parts, byName, byFold }: Editing, index: number): Part => {
-  const part = parts[index]!;
-  const fold = foldName(part.name);
-  parts[index] = null;
-  byName.delete(part.name);
-  byFold.set(
-    fold,
-    byFold.get(fold)!.filter((each) => each !== index),
-  );
-  return part;
-};
-
-const refuse = ({ refusals }: Editing, line: number, message: string): void => {
-  refusals.push({ file: 'delta', line, message });
-};
-
-/** The name of a requirement that differs only in case or blanks. */
-const alike = ({ parts, byFold }: Editing, name: string, except?: number): string | null => {
-  const index = byFold.get(foldName(name))?.find((each) => each !== except);
-  return index === undefined ? null : parts[index]!.name;
-};
-
-const notFound = (name: string, similar: string | null): string =>
-  `there is no requirement "${name}" in the main spec${similar === null ? '.' : ` (did you mean "${similar}"?).`}`;
-
-const rename = (editing: Editing, { from, to, line }: Delta['renamed'][number]): void => {
-  const { byName } = editing;
-  const source = byName.get(from);
-  if (source === undefined && byName.has(to)) return;
-  if (source === undefined) return refuse(editing, line, `RENAMED: ${notFound(from, alike(editing, from))}`);
-  if (byName.has(to)) return refuse(editing, line, `RENAMED: there is a requirement "${to}" already.`);
-  const similar = alike(editing, to, source);
-  if (similar !== null)
-    return refuse(editing, line, `RENAMED: "${to}" differs from "${similar}" only in case or blanks.`);
-  put(editing, source, renamedPart(take(editing, source), to));
-  editing.counts.renamed++;
-};
-
-const remove = (editing: Editing, { name, line }: Delta['removed'][number]): void => {
-  const index = editing.byName.get(name);
-  const similar = alike(editing, name);
-  if (index === undefined && similar !== null) return refuse(editing, line, `REMOVED: ${notFound(name, similar)}`);
-  if (index === undefined) return void editing.warnings.push(alreadyRemoved(name, line));
-  take(editing, index);
-  editing.counts.removed++;
-};
-
-const modify = (editing: Editing, requirement: Requirement): void => {
-  const { name, line } = requirement;
-  const index = editing.byName.get(name);
-  if (index === undefined) return refuse(editing, line, `MODIFIED: ${notFound(name, alike(editing, name))}`);
-  const part = editing.parts[index]!;
-  const lost = lostScenarios(part.original!, requirement);
-  if (lost.length > 0)
-    return void editing.refusals.push({ file: 'delta', line, message: losing(name, lost), dropsScenario: true });
-  if (saysTheSame(part, requirement)) return;
-  editing.parts[index] = replacedPart(part, requirement, editing.lineEnd);
-  editing.counts.modified++;
-};
-
-const add = (editing: Editing, requirement: Requirement): void => {
-  const { name, line } = requirement;
-  const index = editing.byName.get(name);
-  if (index !== undefined && saysTheSame(editing.parts[index]!, requirement)) return;
-  if (index !== undefined)
-    return refuse(editing, line, `ADDED: there is a requirement "${name}" already, with another text. Use MODIFIED.`);
-  const similar = alike(editing, name);
-  if (similar !== null)
-    return refuse(
-      editing,
-      line,
-      `ADDED: "${name}" differs from "${similar}" only in case or blanks. Use MODIFIED with that name, or choose another.`,
-    );
-  put(editing, editing.parts.length, newPart(requirement, editing.lineEnd));
-  editing.counts.added++;
-};
-
-/** The names of scenarios that a requirement has in the main spec and not in the delta. */
-const lostScenarios = (before: Requirement, after: Requirement): string[] => {
-  const left = new Map<string, number>();
-  for (const { name } of scenariosOf(after)) left.set(name, (left.get(name) ?? 0) + 1);
-  return scenariosOf(before)
-    .map(({ name }) => name)
-    .filter((name) => {
-      const count = left.get(name) ?? 0;
-      left.set(name, count - 1);
-      return count <= 0;
-    });
-};
-
-const losing = (name: string, lost: readonly string[]): string =>
-  `MODIFIED: "${name}" would lose ${lost.length === 1 ? 'the scenario' : 'the scenarios'} ${lost
-    .map((each) => `"${each}"`)
-    .join(', ')}. MODIFIED replaces the whole requirement: copy what stays from the main spec.`;
 
 /** Whether a main spec has everything that a delta leads to. An old name may be in use again after its rename. */
 const isMerged = (main: MainSpec, { added, modified, removed, renamed }: Delta): boolean => {

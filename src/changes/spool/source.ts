@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { foldersInside, isFileInside } from '../../files/inside.ts';
-import { archivedFolder, archivedIds } from '../archive-folder.ts';
+import { archivedFolder, archivedIds } from '../archive/folder.ts';
 import { folderChange } from '../folder-change.ts';
 import { moduleFile, moduleFolder } from '../modules.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';

@@ -1,6 +1,6 @@
 import { joinLines } from '../../text/format.ts';
 import type { Issue } from '../github-issue.ts';
-import { parseTasks } from '../tasks.ts';
+import { parseTasks } from '../tasks/parse.ts';
 
 export const moduleTemplate = (id: string, slug: string) => `# Module ${id}: ${titleOf(slug)}
 

@@ -1,4 +1,4 @@
-import { lastSaved } from '../../changes/current-tasks.ts';
+import { lastSaved } from '../../changes/tasks/current.ts';
 import { changeOf } from '../../changes/sources.ts';
 import { textInside } from '../../files/inside.ts';
 import { editorOf } from '../../process/editor.ts';

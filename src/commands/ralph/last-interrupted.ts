@@ -1,4 +1,4 @@
-import { lastSaved } from '../../changes/current-tasks.ts';
+import { lastSaved } from '../../changes/tasks/current.ts';
 import { userError } from '../../errors.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { say } from '../../report/message.ts';

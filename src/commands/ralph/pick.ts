@@ -1,4 +1,5 @@
-import { userError } from '../../errors.ts';
+import { basename } from 'node:path';
+import { userError, type UserError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
 import { type ChangeOverview, overviews } from '../../report/overview.ts';
 import { askSeveral, type Row, rowIndent } from '../../report/questions.ts';
@@ -24,12 +25,8 @@ export const pick = async (
   { sentence, columns, allowRunning = false, env }: PickRequest,
 ): Promise<Targets> => {
   const all = await overviews(project, env);
-  const isDisabled = (each: ChangeOverview) => !allowRunning && isRunning(each);
-  if (sentence === null && all.every(isDisabled))
-    throw userError(
-      'all-running',
-      all.map(({ id }) => id),
-    );
+  const isDisabled = (each: ChangeOverview) => each.problem !== null || (!allowRunning && isRunning(each));
+  if (sentence === null && all.every(isDisabled)) throw noneLeft(all);
   const width = columns - rowIndent - 1;
   const added: Row[] =
     sentence === null
@@ -39,6 +36,15 @@ export const pick = async (
   const chosen = await askSeveral('Which change?', [...added, ...rows]);
   if (chosen === null) throw userError('cancelled', 'no change was selected');
   return chosen.includes(newRow) ? { kind: 'new', module: null } : { kind: 'changes', ids: chosen };
+};
+
+const noneLeft = (all: readonly ChangeOverview[]): UserError => {
+  const problem = all.find((each) => each.problem !== null)?.problem;
+  if (problem !== undefined && problem !== null) return userError('usage', problem);
+  return userError(
+    'all-running',
+    all.map(({ id }) => id),
+  );
 };
 
 /** It runs, or a batch is about to start it. */
@@ -55,7 +61,9 @@ const rowsOf = (all: readonly ChangeOverview[], { width, now, isDisabled }: RowO
   const cells = all.map((each) => ({ id: oneLine(each.id), tasks: tasksText(each), last: lastRunText(each, now) }));
   const widest = (texts: readonly string[]) => Math.max(0, ...texts.map(widthOf));
   const tasksWidth = widest(cells.map(({ tasks }) => tasks));
-  const room = width - tasksWidth - widest(cells.map(({ last }) => last)) - 2 * gap.length;
+  // A problem is cut instead.
+  const lasts = cells.filter((_, index) => all[index]!.problem === null).map(({ last }) => last);
+  const room = width - tasksWidth - Math.max(shortestId, widest(lasts)) - 2 * gap.length;
   const idWidth = Math.max(shortestId, Math.min(widest(cells.map(({ id }) => id)), room));
   return cells.map(({ id, tasks, last }, index) => ({
     value: all[index]!.id,
@@ -75,7 +83,13 @@ const padded = (text: string, width: number): string => text + ' '.repeat(Math.m
 
 const tasksText = ({ tasks }: ChangeOverview): string => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`);
 
-const lastRunText = ({ lastRun, queued }: ChangeOverview, now: Date): string => {
+const lastRunText = ({ lastRun, queued, problem }: ChangeOverview, now: Date): string => {
+  // Without the folders of its path, which say less than the reason.
+  if (problem !== null)
+    return `damaged: ${problem
+      .split(' ')
+      .map((word) => basename(word))
+      .join(' ')}`;
   if (queued) return 'queued';
   if (lastRun === null) return 'not run yet';
   const { status, startedAt, endedAt } = lastRun;

@@ -3,14 +3,14 @@ import { parseFlags, type Resolved, resolveOptions } from '../../config/resolve.
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { finishArchive } from '../../changes/finish-archive.ts';
+import { finishArchive } from '../../changes/archive/finish.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
 import { answer, say } from '../../report/message.ts';
 import { printStatus } from '../../report/run-status.ts';
 import type { Invocation } from '../shared/command.ts';
 import { readArguments, readPrompt } from './arguments.ts';
-import { chooseTargets } from './target.ts';
+import { chooseTargets, skipDamaged, type Targets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
@@ -31,7 +31,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     case 'clearContext':
       return changeContext(request, targets.ids);
     case 'run':
-      return runChanges(request, targets.ids, targets.from ?? null);
+      return runChanges(request, targets);
   }
 };
 
@@ -108,8 +108,28 @@ const runNewChange = async (request: RalphRequest, module: string | null): Promi
   return startNewChange({ ...resolved, project, find, options, prompt, invocation }, module);
 };
 
-/** `from` is the source of the only change, if it may have no run yet. */
+/** Runs the changes. Of those that were not chosen by name, damaged ones are skipped, and named before and after. */
 const runChanges = async (
+  request: RalphRequest,
+  targets: Extract<Targets, { kind: 'changes' }>,
+): Promise<number> => {
+  const { invocation, project, options } = request;
+  const { ids } = targets;
+  const from = targets.from ?? null;
+  const isNamed = from !== null || options.change.length > 0;
+  const { ids: changes, skipped } = isNamed ? { ids, skipped: [] } : await skipDamaged(project, ids);
+  const saySkipped = () => skipped.forEach((line) => say(invocation.terminal, line));
+  saySkipped();
+  const code = await startChanges(request, changes, from);
+  if (changes.length === ids.length || options.detach) return code;
+  // The first time may have been hours ago.
+  saySkipped();
+  const { withSkipped } = await import('../shared/run-exit-code.ts');
+  return withSkipped(code);
+};
+
+/** `from` is the source of the only change, if it may have no run yet. */
+const startChanges = async (
   { invocation, project, resolved, options, prompt }: RalphRequest,
   changes: readonly string[],
   from: string | null,

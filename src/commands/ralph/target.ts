@@ -1,6 +1,14 @@
 import { userError } from '../../errors.ts';
 import type { Options } from '../../config/flags.ts';
-import { changeFolders, changeOfFile, changesOfModule, listChanges, resolveChange } from '../../changes/sources.ts';
+import {
+  activeChanges,
+  changeFolders,
+  changeOfFile,
+  changesOfModule,
+  listChanges,
+  resolveChange,
+  sourceProblems,
+} from '../../changes/sources.ts';
 import { sourceNames } from '../../changes/folders.ts';
 import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
@@ -49,6 +57,24 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   if (!canAsk) throw userError('change-required', candidates, sentence !== null);
   const { pick } = await import('./pick.ts');
   return pick(project, { sentence, columns: terminal.columns, env });
+};
+
+export interface Runnable {
+  readonly ids: readonly string[];
+  /** A line about each change that is skipped. */
+  readonly skipped: readonly string[];
+}
+
+/** Leaves out the changes that cannot be run. Throws if none is left. */
+export const skipDamaged = async (project: Project, ids: readonly string[]): Promise<Runnable> => {
+  const damaged = (await activeChanges(project)).flatMap(({ id, problem }) =>
+    problem !== null && ids.includes(id) ? [{ id, problem }] : [],
+  );
+  if (damaged.length === ids.length) throw userError('usage', damaged[0]!.problem);
+  return {
+    ids: ids.filter((id) => damaged.every((each) => each.id !== id)),
+    skipped: [...sourceProblems(project), ...damaged.map(({ id, problem }) => `Skipped ${id}: ${problem}`)],
+  };
 };
 
 const taskFile = async (project: Project, given: string, cwd: string): Promise<Targets> => {

@@ -26,5 +26,8 @@ const { bug, failed, blocked, limit, complete } = exitCodes;
 /** Worst first. */
 const severity = [bug, failed, usage, blocked, limit, stopped, complete];
 
+/** The exit code of runs if other changes could not be started. */
+export const withSkipped = (code: number): number => worst([code, usage]);
+
 export const worst = (codes: readonly number[]): number =>
   severity.find((code) => codes.includes(code)) ?? Math.max(0, ...codes);

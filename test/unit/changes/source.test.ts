@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isPlanning, planningPaths } from '../../../src/changes/planning-paths.ts';
 import { claimsOf } from '../../../src/changes/requirements.ts';
 import { changeOf, changesOfModule, listArchived, listChanges, resolveChange } from '../../../src/changes/sources.ts';
-import { applyArchive, planArchive } from '../../../src/changes/archive.ts';
+import { applyArchive, planArchive } from '../../../src/changes/archive/archive.ts';
 import { createChange } from '../../../src/changes/spool/create.ts';
-import { readTasks } from '../../../src/changes/task-file.ts';
+import { readTasks } from '../../../src/changes/tasks/read.ts';
 
 const id = '002-01_add-login';
 const folder = `.spool/changes/${id}`;

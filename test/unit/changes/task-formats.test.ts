@@ -5,12 +5,15 @@ import { idsOf } from '../../../src/changes/file/id.ts';
 import { asUserError } from '../../../src/errors.ts';
 import {
   backlogTask,
+  backlogTaskDone,
+  backlogTitle,
   bmadSpec,
   bmadStory,
   featureList,
   prd,
   ralphexPlan,
   taskMaster,
+  taskMasterDone,
 } from '../../fixtures/task-files.ts';
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
@@ -40,6 +43,7 @@ const files: readonly [name: string, path: string, text: string, tasks: string[]
     '---\nid: BACK-1\ntitle: Login\nstatus: Done\n---\n\n## Description\n\nIt.\n',
     ['x Login'],
   ],
+  ['Backlog.md task', 'task-2 - X.md', backlogTitle, ["- Fix: it's dark"]],
   ['prd.json', 'prd.json', json(prd), ['x US-001 Dark page', '- US-002 Tests']],
   ['feature list', 'feature_list.json', json(featureList), ['- The page is dark', 'x It is tested']],
   ['Task Master tasks', 'tasks.json', json(taskMaster), ['x 1 Page', '- 2 Tests', 'x? 3 Later']],
@@ -89,7 +93,8 @@ const edits: readonly [what: string, path: string, text: string, from: string | 
     ['the frozen part', 'x.md', bmadSpec, 'is not dark', 'is dark', true],
     ['another title', 'x.md', bmadSpec, "title: 'Login'", "title: 'Nothing'", true],
     ['a status', 'x.md', backlogTask, 'status: To Do', 'status: Done', false],
-    ['an assignee', 'x.md', backlogTask, 'assignee: []', "assignee:\n  - '@me'", false],
+    ['an assignee', 'x.md', backlogTask, "  - '@ada'", "  - '@me'\n  - '@you'", false],
+    ['all that the tool writes', 'x.md', backlogTask, backlogTask, backlogTaskDone, false],
     ['a summary', 'x.md', backlogTask, /$/, '\n## Final Summary\n\nDone.\n', false],
     ['a deleted criterion', 'x.md', backlogTask, '- [ ] #2 It is tested\n', '', true],
     ['a label', 'x.md', backlogTask, '- web', '- none', true],
@@ -102,7 +107,16 @@ const edits: readonly [what: string, path: string, text: string, from: string | 
     ['passes', 'feature_list.json', json(featureList), '"passes": false', '"passes": true', false],
     ['a step', 'feature_list.json', json(featureList), 'Open it', 'Skip it', true],
     ['a status', 'tasks.json', json(taskMaster), /pending/g, 'done', false],
-    ['the time of the update', 'tasks.json', json(taskMaster), '"updated": "2026-11-16"', '"updated": "now"', false],
+    ['all that the tool writes', 'tasks.json', json(taskMaster), json(taskMaster), json(taskMasterDone), false],
+    [
+      'all that the tool writes',
+      'tasks.json',
+      json(taskMaster.master),
+      json(taskMaster.master),
+      json(taskMasterDone),
+      false,
+    ],
+    ['another dependency', 'tasks.json', json(taskMaster), /"dependencies": \[\s+1\s+\]/, '"dependencies": []', true],
     ['a cancelled task', 'tasks.json', json(taskMaster), 'pending', 'cancelled', true],
     ['a deferred task that is done', 'tasks.json', json(taskMaster), 'deferred', 'done', true],
     ['a title', 'tasks.json', json(taskMaster), 'Unit', 'None', true],
@@ -110,7 +124,7 @@ const edits: readonly [what: string, path: string, text: string, from: string | 
 
 test.each(edits)('%s in %s', (_what, path, text, from, to, isGoal) => {
   const format = formatOf(text, path);
-  const edited = text.replace(from, to);
+  const edited = text.replace(from, () => to);
   expect(edited).not.toBe(text);
   const isKept =
     format.wording!(edited) === format.wording!(text) &&

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTasks } from '../../../src/changes/tasks.ts';
-import { newlyDone } from '../../../src/changes/tasks.ts';
+import { parseTasks } from '../../../src/changes/tasks/parse.ts';
+import { newlyDone } from '../../../src/changes/tasks/task.ts';
 import { commitSubject, commitTasks, commitTitle } from '../../../src/run/commit-subject.ts';
 import { createRedactor } from '../../../src/secrets/redact.ts';
 import { widthOf } from '../../../src/text/format.ts';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { applyArchive, planArchive } from '../../../../src/changes/archive.ts';
+import { applyArchive, planArchive } from '../../../../src/changes/archive/archive.ts';
 import type { Change } from '../../../../src/changes/source.ts';
 import { changeOf } from '../../../../src/changes/sources.ts';
 import { validateChange } from '../../../../src/changes/validate.ts';

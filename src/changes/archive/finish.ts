@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { asUserError } from '../errors.ts';
-import { archiveJournalFile, archiveLockFile } from '../store/paths.ts';
-import type { Project } from '../store/project.ts';
+import { asUserError } from '../../errors.ts';
+import { archiveJournalFile, archiveLockFile } from '../../store/paths.ts';
+import type { Project } from '../../store/project.ts';
 
 /**
  * Finishes an archiving that was killed. Returns a line about it; null if there is none, or if another process is at it.
@@ -19,7 +19,7 @@ export const finishArchive = async (project: Project): Promise<string | null> =>
 };
 
 const finishUnlocked = async (project: Project): Promise<string | null> => {
-  const { acquireLock } = await import('../store/lock.ts');
+  const { acquireLock } = await import('../../store/lock.ts');
   const lock = acquireLock(archiveLockFile(project), 'archive');
   if (lock.kind === 'taken') return null;
   try {
@@ -32,7 +32,7 @@ const finishUnlocked = async (project: Project): Promise<string | null> => {
 /** The same for a process that holds the lock. */
 export const finishLocked = async (project: Project): Promise<string | null> => {
   if (!existsSync(archiveJournalFile(project))) return null;
-  const { applyJournal, dropJournal, obstacleTo, readJournal } = await import('./archive-journal.ts');
+  const { applyJournal, dropJournal, obstacleTo, readJournal } = await import('./journal.ts');
   const journal = await readJournal(project);
   const obstacle = journal && obstacleTo(project, journal);
   if (journal !== null && obstacle === null) applyJournal(project, journal);

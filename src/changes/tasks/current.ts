@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
-import { UserError } from '../errors.ts';
+import { UserError } from '../../errors.ts';
 import { join } from 'node:path';
-import { blobAt, prefixOf, tipOf } from '../git/branches.ts';
-import type { RunView } from '../ralph/view.ts';
-import { readTasks } from './task-file.ts';
-import { bytesOf, mergedTasks, savedCopy } from './copies.ts';
-import type { Change } from './source.ts';
-import { changeOf } from './sources.ts';
-import type { Project } from '../store/project.ts';
-import { readRun, type SavedRun } from '../store/state.ts';
-import type { Task } from './tasks.ts';
+import { blobAt, prefixOf, tipOf } from '../../git/branches.ts';
+import type { RunView } from '../../ralph/view.ts';
+import { readTasks } from './read.ts';
+import { bytesOf, mergedTasks, savedCopy } from '../copies.ts';
+import type { Change } from '../source.ts';
+import { changeOf } from '../sources.ts';
+import type { Project } from '../../store/project.ts';
+import { readRun, type SavedRun } from '../../store/state.ts';
+import type { Task } from './task.ts';
 
 /** The tasks in the workspace of a run, merged with the user's edits in the project. */
 export const currentTasks = async (

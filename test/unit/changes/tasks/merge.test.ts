@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mergeTasks } from '../../../src/changes/task-merge.ts';
+import { mergeTasks } from '../../../../src/changes/tasks/merge.ts';
 
 /** Overlapping lines are a conflict. */
 const refuses = async () => null;

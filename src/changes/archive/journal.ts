@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createFolder, entriesOf, removeIfEmpty } from '../files/folders.ts';
-import { readJson } from '../files/read.ts';
-import { checkInside } from '../files/inside.ts';
-import { removeSafely, renameSafely, replaceSafely } from '../files/safe.ts';
-import { archiveJournalFile } from '../store/paths.ts';
-import type { Project } from '../store/project.ts';
-import { listOf, object, oneOf, orNull, required, type Shape, text } from '../text/shape.ts';
-import { archivePathOf } from './archive-folder.ts';
-import { changeAt } from './sources.ts';
-import { readSpec } from './spec-files.ts';
+import { createFolder, entriesOf, removeIfEmpty } from '../../files/folders.ts';
+import { readJson } from '../../files/read.ts';
+import { checkInside } from '../../files/inside.ts';
+import { removeSafely, renameSafely, replaceSafely } from '../../files/safe.ts';
+import { archiveJournalFile } from '../../store/paths.ts';
+import type { Project } from '../../store/project.ts';
+import { listOf, object, oneOf, orNull, required, type Shape, text } from '../../text/shape.ts';
+import { archivePathOf } from './folder.ts';
+import { changeAt } from '../sources.ts';
+import { readSpec } from '../spec-files.ts';
 
 /*
  * Archiving writes several files and moves a folder. Everything that it is about to do is first written to one file, so

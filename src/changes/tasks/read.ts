@@ -1,6 +1,6 @@
-import { textInside } from '../files/inside.ts';
-import type { Change } from './source.ts';
-import type { Task } from './tasks.ts';
+import { textInside } from '../../files/inside.ts';
+import type { Change } from '../source.ts';
+import type { Task } from './task.ts';
 
 /** Returns null if the change has no task file in this root. */
 export const readTasks = ({ tasksFile, format }: Change, root: string): Task[] | null => {

@@ -1,8 +1,8 @@
 import { basename, join } from 'node:path';
-import { userError } from '../errors.ts';
-import { foldersInside } from '../files/inside.ts';
-import { localDay } from '../text/format.ts';
-import type { Change } from './source.ts';
+import { userError } from '../../errors.ts';
+import { foldersInside } from '../../files/inside.ts';
+import { localDay } from '../../text/format.ts';
+import type { Change } from '../source.ts';
 
 const date = /^\d{4}-\d{2}-\d{2}-/;
 

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countTasks, missingTasks, openTasks, parseTasks, taskTitles } from '../../../src/changes/tasks.ts';
+import { missingTasks } from '../../../../src/changes/tasks/missing.ts';
+import { parseTasks, taskTitles } from '../../../../src/changes/tasks/parse.ts';
+import { countTasks, openTasks } from '../../../../src/changes/tasks/task.ts';
 
 /** `x` for a done task, `-` for an open one, then `?` for an optional one, then the title. */
 const tasksIn = (markdown: string) =>

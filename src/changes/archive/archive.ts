@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { userError } from '../errors.ts';
-import { hideStateFromGit } from '../store/folders.ts';
-import { archiveLockFile } from '../store/paths.ts';
-import type { Project } from '../store/project.ts';
-import { waitForLock } from '../store/wait-for-lock.ts';
-import { applyJournal, dropJournal, type SpecWrite, writeJournal } from './archive-journal.ts';
-import { finishLocked } from './finish-archive.ts';
-import type { Change } from './source.ts';
-import { archivePathOf } from './archive-folder.ts';
-import { readSpecs } from './spec-files.ts';
-import { type MergeCounts, mergeSpec } from './specs/merge.ts';
-import type { DeltaFile, Issue } from './specs/validate.ts';
-import { specIssues } from './validate.ts';
+import { userError } from '../../errors.ts';
+import { hideStateFromGit } from '../../store/folders.ts';
+import { archiveLockFile } from '../../store/paths.ts';
+import type { Project } from '../../store/project.ts';
+import { waitForLock } from '../../store/wait-for-lock.ts';
+import { applyJournal, dropJournal, type SpecWrite, writeJournal } from './journal.ts';
+import { finishLocked } from './finish.ts';
+import type { Change } from '../source.ts';
+import { archivePathOf } from './folder.ts';
+import { readSpecs } from '../spec-files.ts';
+import type { MergeCounts } from '../specs/edit.ts';
+import { mergeSpec } from '../specs/merge.ts';
+import type { DeltaFile, Issue } from '../specs/validate.ts';
+import { specIssues } from '../validate.ts';
 
 export interface ArchivePlan {
   readonly change: Change;

@@ -1,4 +1,5 @@
-import { isBox, missingTasks, parseTasks, withoutMark } from './tasks.ts';
+import { missingTasks } from './missing.ts';
+import { isBox, parseTasks, withoutMark } from './parse.ts';
 
 export interface Versions {
   /** The common ancestor; null if it is not known. */

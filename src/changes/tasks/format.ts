@@ -1,4 +1,5 @@
-import { parseTasks, type Task, taskTitles } from './tasks.ts';
+import { parseTasks, taskTitles } from './parse.ts';
+import type { Task } from './task.ts';
 
 /** How the tasks in a task file are written. */
 export interface TaskFormat {
