@@ -109,10 +109,7 @@ const runNewChange = async (request: RalphRequest, module: string | null): Promi
 };
 
 /** Runs the changes. Of those that were not chosen by name, damaged ones are skipped, and named before and after. */
-const runChanges = async (
-  request: RalphRequest,
-  targets: Extract<Targets, { kind: 'changes' }>,
-): Promise<number> => {
+const runChanges = async (request: RalphRequest, targets: Extract<Targets, { kind: 'changes' }>): Promise<number> => {
   const { invocation, project, options } = request;
   const { ids } = targets;
   const from = targets.from ?? null;
