@@ -232,6 +232,11 @@ const table = {
     text: (files: string, how: string) =>
       `Conflict in ${files}: the same lines were changed in the project and in the worktree. To keep yours: ${how}`,
   },
+  'copies-blocked': {
+    exit: 2,
+    text: (file: string, obstacle: string) =>
+      `${file} cannot be copied to the worktree: ${obstacle} is in its way, such as a link in place of a folder. Delete that and try again.`,
+  },
   'setup-failed': {
     exit: 1,
     text: (command: string, log: string) => `Worktree setup failed (${command}): see ${log}. Nothing was started.`,
@@ -280,6 +285,11 @@ const table = {
     exit: 2,
     text: (files: string, base: string) =>
       `Nothing was landed: uncommitted files on ${base} would be overwritten: ${files}. Commit or move them first.`,
+  },
+  'land-obstacle': {
+    exit: 2,
+    text: (path: string, branch: string) =>
+      `Nothing was landed: ${path} on branch ${branch} is in the way of files of the change, such as a link in place of a folder. Remove it from the branch.`,
   },
   'land-backup-failed': {
     exit: 1,

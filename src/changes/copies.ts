@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { systemProblem, userError } from '../errors.ts';
+import { join } from 'node:path';
+import { systemProblem, UserError, userError } from '../errors.ts';
 import { createFolder, entriesOf, filesBelow } from '../files/folders.ts';
-import { readSafely, removeSafely, writeSafely } from '../files/safe.ts';
-import { fileAt } from '../git/call/git.ts';
+import { readInside, statsIfInside } from '../files/inside.ts';
+import { readText, statsOf } from '../files/read.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
+import { copyInside, removeInside, writeInside } from '../files/write-inside.ts';
+import { fileAt, toUtf8 } from '../git/call/git.ts';
 import { mergeFiles } from '../git/merge.ts';
-import { copy, statsOf } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { planningPaths } from './planning-paths.ts';
 import type { Change } from './source.ts';
@@ -30,6 +32,14 @@ export interface Synced {
   readonly taken: readonly string[];
   /** Files in which both versions have changed the same lines. */
   readonly conflicts: readonly string[];
+  /** Files that cannot be written to the worktree. */
+  readonly blocked: readonly Blocked[];
+}
+
+interface Blocked {
+  readonly path: string;
+  /** What is in the way in the worktree: a folder with the path of the file, or a link or file with that of a folder. */
+  readonly obstacle: string;
 }
 
 export interface Copies {
@@ -43,7 +53,7 @@ interface SyncedOnce extends Synced {
   readonly settled: readonly string[];
 }
 
-const nothing: SyncedOnce = { taken: [], conflicts: [], settled: [] };
+const nothing: SyncedOnce = { taken: [], conflicts: [], blocked: [], settled: [] };
 
 /** For a run in the project folder, which has nothing to synchronise. */
 export const noCopies: Copies = { sync: async () => nothing, takeSettled: () => [] };
@@ -61,7 +71,7 @@ export const openCopies = (copied: Copied): Copies => {
       const present = signatureOf(copied.project.root, planningPaths(copied.project, copied.change));
       if (present === seen) return nothing;
       const synced = await syncOnce(copied);
-      seen = synced.conflicts.length === 0 ? present : null;
+      seen = synced.conflicts.length + synced.blocked.length === 0 ? present : null;
       for (const path of synced.settled) settled.add(path);
       return synced;
     },
@@ -74,8 +84,8 @@ export const createCopy = (copied: Copied): void => {
   deleteCopies(project, change.id);
   const plans = planningPaths(project, change);
   const known = new Set(filesAmong(project.root, plans));
-  for (const path of filesAmong(root, plans)) if (!known.has(path)) removeSafely(join(root, path));
-  for (const plan of plans) copy(join(project.root, plan), join(root, plan));
+  for (const path of filesAmong(root, plans)) if (!known.has(path)) removeInside(root, path);
+  for (const plan of plans) copyInside(project.root, root, plan);
   saveBase(copied);
 };
 
@@ -83,16 +93,15 @@ const saveBase = ({ project, change }: Copied): void => {
   makeRalphFolder(project, change.id);
   const base = baseFolder(project, change.id);
   createFolder(base);
-  for (const plan of planningPaths(project, change)) copy(join(project.root, plan), join(base, plan));
+  for (const plan of planningPaths(project, change)) copyInside(project.root, base, plan);
 };
 
 /** Saves the copy of a worktree that is about to be removed, with the commit at the tip of its branch. */
 export const saveCopy = ({ project, change, root }: Copied, tip: string): void => {
   const folder = workFolder(project, change.id);
   removeSafely(folder);
-  for (const plan of planningPaths(project, change))
-    if (existsSync(join(root, plan))) copy(join(root, plan), join(folder, plan));
-  createFolder(copiesFolder(project, change.id));
+  createFolder(folder);
+  for (const plan of planningPaths(project, change)) copyInside(root, folder, plan);
   writeSafely(tipFile(project, change.id), tip);
 };
 
@@ -100,16 +109,15 @@ export const saveCopy = ({ project, change, root }: Copied, tip: string): void =
 export const restoreCopy = ({ project, change, root }: Copied, tip: string | null): void => {
   const plans = planningPaths(project, change);
   const saved = savedCopy(project, change.id, tip);
-  if (saved !== null)
-    for (const plan of plans) if (existsSync(join(saved, plan))) copy(join(saved, plan), join(root, plan));
+  if (saved !== null) for (const plan of plans) copyInside(saved, root, plan);
   for (const path of filesAmong(project.root, plans))
-    if (!existsSync(join(root, path))) copy(join(project.root, path), join(root, path));
+    if (!existsSync(join(root, path))) copyInside(project.root, root, path);
 };
 
 /** The folder of the saved copy of a removed worktree; null if none was saved at this tip of its branch. */
 export const savedCopy = (project: Project, change: string, tip: string | null): string | null => {
-  const savedAt = bytesOf(tipFile(project, change))?.toString();
-  return savedAt !== undefined && savedAt === tip && existsSync(workFolder(project, change))
+  const savedAt = readText(tipFile(project, change));
+  return savedAt !== null && savedAt === tip && existsSync(workFolder(project, change))
     ? workFolder(project, change)
     : null;
 };
@@ -119,7 +127,7 @@ export const deleteCopies = (project: Project, change: string): void => removeSa
 /** Merges the project's task file with that of a copy. Returns null if the user deleted it. */
 export const mergedTasks = async (project: Project, change: Change, theirs: Buffer): Promise<string | null> => {
   const { id, tasksFile: file } = change;
-  const mine = bytesOf(join(project.root, file));
+  const mine = bytesOf(project.root, file);
   const merged = await mergeCopies({
     base: baseOf(project, id, file),
     mine,
@@ -139,23 +147,29 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   const isKnown = existsSync(baseCopy);
   const paths = new Set([...filesAmong(project.root, plans), ...filesBelow(baseCopy)]);
   const [taken, conflicts, settled]: [string[], string[], string[]] = [[], [], []];
+  const blocked: Blocked[] = [];
   for (const path of paths) {
-    const [mine, theirs] = [bytesOf(join(project.root, path)), bytesOf(join(root, path))];
+    const [mine, theirs] = [bytesOf(project.root, path), bytesOf(root, path)];
     const base = baseOf(project, change.id, path);
     const merged = await mergeCopies({ base, mine, theirs, isTasks: isTaskList(change, path) });
-    if (merged.kind === 'conflict' || isBlocked(root, path)) {
+    const obstacle = obstacleTo(root, path);
+    if (obstacle !== null) {
+      blocked.push({ path, obstacle });
+      continue;
+    }
+    if (merged.kind === 'conflict') {
       conflicts.push(path);
       continue;
     }
     if (!isSame(merged.bytes, theirs)) {
-      put(join(root, path), merged.bytes);
+      put(root, path, merged.bytes);
       taken.push(path);
     }
     if (base !== undefined && !isSame(mine, base)) settled.push(path);
-    if (isKnown) put(join(baseCopy, path), mine);
+    if (isKnown) put(baseCopy, path, mine);
   }
   if (!isKnown) saveBase(copied);
-  return { taken, conflicts, settled };
+  return { taken, conflicts, blocked, settled };
 };
 
 type Bytes = Buffer | null;
@@ -216,34 +230,34 @@ const tipFile = (project: Project, change: string) => join(copiesFolder(project,
 
 /** Returns undefined if no base was saved, and null if the file did not exist in it. */
 export const baseOf = (project: Project, change: string, path: string): Bytes | undefined =>
-  existsSync(baseFolder(project, change)) ? bytesOf(join(baseFolder(project, change), path)) : undefined;
+  existsSync(baseFolder(project, change)) ? bytesOf(baseFolder(project, change), path) : undefined;
 
-/** Returns null unless the path is a regular file. */
-export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readSafely(path) : null);
+/** Returns null unless the path is a regular file. What is behind a link is not read. */
+export const bytesOf = (root: string, path: string): Bytes =>
+  statsIfInside(root, path)?.isFile() ? readInside(root, path) : null;
 
-/** Whether a folder has the path of the file, or a link that of one of its folders. */
-const isBlocked = (root: string, path: string): boolean => {
+/** Returns what keeps a file from being written, relative to the root; null if nothing does. */
+const obstacleTo = (root: string, path: string): string | null => {
   const name = Buffer.from(path).toString('latin1');
   const there = fileAt(root, name);
-  return there === null ? existsSync(join(root, path)) : there !== name;
+  if (there === null) return existsSync(join(root, path)) ? path : null;
+  return there === name ? null : toUtf8(there);
 };
 
-const put = (path: string, bytes: Bytes): void => {
+const put = (root: string, path: string, bytes: Bytes): void => {
   try {
-    if (bytes === null) return removeSafely(path);
-    createFolder(dirname(path));
-    // A link is replaced, not followed.
-    if (statsOf(path)?.isSymbolicLink()) removeSafely(path);
-    writeSafely(path, bytes);
+    if (bytes === null) removeInside(root, path);
+    else writeInside(root, path, bytes);
   } catch (error) {
-    throw userError('io', path, systemProblem(error));
+    if (error instanceof UserError) throw error;
+    throw userError('io', join(root, path), systemProblem(error));
   }
 };
 
 /** The regular files at and below these paths, relative to the root. Links are not followed. */
 export const filesAmong = (root: string, paths: readonly string[]): string[] =>
   paths.flatMap((path) => {
-    const stats = statsOf(join(root, path));
+    const stats = statsIfInside(root, path);
     if (stats?.isFile()) return [path];
     if (!stats?.isDirectory()) return [];
     return filesAmong(

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { entriesOf } from '../files/folders.ts';
-import { checkInside } from '../files/inside.ts';
-import { readSafely } from '../files/safe.ts';
+import { checkInside, readInside, textInside } from '../files/inside.ts';
 import { parseYaml } from '../text/yaml.ts';
 import type { Change, SpecPaths } from './source.ts';
 import { parseDelta } from './specs/delta.ts';
@@ -86,7 +85,7 @@ const misplaced = (name: string): string => {
 /** Returns null if there is no such file. Throws if it is not UTF-8, or if a link is in the way. */
 export const readSpec = (root: string, file: string): string | null => {
   checkInside(root, file);
-  const bytes = readSafely(join(root, file));
+  const bytes = readInside(root, file);
   if (bytes === null) return null;
   if (!isUtf8(bytes)) throw userError('bad-encoding', file);
   return bytes.toString('utf8');
@@ -104,8 +103,8 @@ const longestSettings = 64 * 1024;
 
 const readSettings = (root: string, file: string): SpecSettings => {
   checkInside(root, file);
-  const text = readSafely(join(root, file), longestSettings)?.toString('utf8');
-  if (text === undefined) return noSettings;
+  const text = textInside(root, file, longestSettings);
+  if (text === null) return noSettings;
   const values = parseYaml(text);
   const read = (name: string): Switch => {
     const line = lineOf(name, text);

@@ -1,14 +1,15 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
-import { atPath, userError } from '../errors.ts';
-import { isBelow, isLink, isMissing, O_NOFOLLOW, O_NONBLOCK, unsafe } from './checks.ts';
+import { dirname, join, sep } from 'node:path';
+import { atPath, UserError, userError } from '../errors.ts';
+import { checkFolder, isBelow, isLink, isMissing, O_NOFOLLOW, O_NONBLOCK, unsafe } from './checks.ts';
 import { filesBelow } from './folders.ts';
 import { folderNames } from './read.ts';
 import { longestText, readSafely } from './safe.ts';
 
 /*
- * Reads files of a project that a clone or an agent may have written, such as specifications. No link below the root is
- * followed: one that leads out of the project would put a private file into a prompt.
+ * Reads files of a project or a worktree that a clone or an agent may have written, such as specifications. No link below
+ * the root is followed: one that leads out of the project would put a private file into a prompt. `write-inside.ts` writes
+ * such files.
  */
 
 /** Returns the text of a file; null if it does not exist. Throws if it is a link, not a regular file, or too large. */
@@ -49,6 +50,12 @@ export const foldersInside = (root: string, path: string): string[] =>
 export const filesInside = (root: string, path: string): string[] =>
   isFolderInside(root, path) ? filesBelow(join(root, path)) : [];
 
+/** Throws if a path exists and is not a folder, or if a link is on the way to it. An empty path is the root. */
+export const checkFolderInside = (root: string, path: string): void => {
+  const stats = statsInside(root, path);
+  if (stats !== null && !stats.isDirectory()) throw unsafe(join(root, path), 'is not a folder');
+};
+
 export const isFolderInside = (root: string, path: string): boolean => statsInside(root, path)?.isDirectory() ?? false;
 
 /** Whether anything has this path, even a link or what cannot be looked at. */
@@ -70,17 +77,34 @@ export const isFileInside = (root: string, path: string): boolean => statsInside
 
 /** Throws if a path, or a folder on the way to it, is a link, or if it has ".." in it: it could lead out of the project. */
 export const checkInside = (root: string, path: string): void => {
-  if (path.split(/[/\\]/).some((name) => name === '' || name === '.' || name === '..'))
-    throw unsafe(path, 'leads elsewhere');
+  if (namesOf(path).some((name) => name === '' || name === '.')) throw unsafe(path, 'leads elsewhere');
   statsInside(root, path);
+};
+
+/** Like lstat; returns null if the path does not exist, or only behind a link. */
+export const statsIfInside = (root: string, path: string): Stats | null => {
+  try {
+    return lookInside(root, path);
+  } catch (error) {
+    if (error instanceof UserError) return null;
+    throw error;
+  }
 };
 
 /** Returns null if the path does not exist. Throws if it, or a folder on the way to it, is a link. */
 const statsInside = (root: string, path: string): Stats | null => {
-  const names = path.split(/[/\\]/);
+  const stats = lookInside(root, path);
+  if (stats?.isSymbolicLink()) throw unsafe(join(root, path), 'is a symbolic link');
+  return stats;
+};
+
+/** The same, but the path itself may be a link. */
+export const lookInside = (root: string, path: string): Stats | null => {
+  const parts = partsInside(root, path);
+  checkFolder(isBelow(join(root, path)) ? dirname(join(root, path)) : root);
   let stats: Stats | null = null;
-  for (let end = 1; end <= names.length; end++) {
-    const part = join(root, ...names.slice(0, end));
+  for (const part of parts.length === 0 ? [root] : parts) {
+    if (stats?.isSymbolicLink()) throw unsafe(dirname(part), 'is a symbolic link');
     try {
       stats = lstatSync(part, { throwIfNoEntry: false }) ?? null;
     } catch (error) {
@@ -88,7 +112,23 @@ const statsInside = (root: string, path: string): Stats | null => {
       return atPath(part)(error);
     }
     if (stats === null) return null;
-    if (stats.isSymbolicLink()) throw unsafe(part, 'is a symbolic link');
   }
   return stats;
 };
+
+/**
+ * Returns the paths from the root down, without the root. An agent can replace everything in a worktree with a link, also
+ * the folder of the project in it: there, the paths begin with that of the worktree.
+ */
+export const partsInside = (root: string, path: string): string[] => {
+  const names = namesOf(path);
+  if (names.includes('..')) throw unsafe(path, 'leads elsewhere');
+  const above = root.split(sep);
+  const worktree = above.findLastIndex((name, index) => name === 'worktrees' && above[index - 1] === '.spool');
+  const start = worktree === -1 ? above.length : Math.min(worktree + 1, above.length);
+  const all = [...above, ...names.filter((name) => name !== '' && name !== '.')];
+  return all.slice(start).map((_, index) => all.slice(0, start + index + 1).join(sep));
+};
+
+/** On most systems, a name may have a backslash in it. */
+const namesOf = (path: string): string[] => path.split(sep === '/' ? '/' : /[/\\]/);

@@ -1,6 +1,5 @@
 import { lstatSync, type Stats } from 'node:fs';
-import { systemProblem, UserError, userError } from '../errors.ts';
-import { copySafely, entriesOf } from './folders.ts';
+import { entriesOf } from './folders.ts';
 import { readSafely } from './safe.ts';
 import { parseJson } from '../text/shape.ts';
 
@@ -33,15 +32,5 @@ export const statsOf = (path: string): Stats | undefined => {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
-  }
-};
-
-/** Copies a file or folder, replacing the target. */
-export const copy = (from: string, to: string): void => {
-  try {
-    copySafely(from, to);
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw userError('io', to, systemProblem(error));
   }
 };

@@ -34,7 +34,8 @@ import {
 /*
  * Safe access to files below `.spool`, where agents and clones can write too. Links below `.spool` are not followed. Only
  * regular files are read, and only files of the user without a second hard link are written. No call blocks on a pipe or
- * device. A lint rule prevents other modules from accessing such files directly.
+ * device. A lint rule prevents other modules from accessing such files directly. Outside of `.spool` the folders on the
+ * way to a file are not checked: `inside.ts` and `write-inside.ts` access other files of a project or worktree.
  */
 
 const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND } = constants;
@@ -90,7 +91,8 @@ export const openEmpty = (path: string, access: 'write' | 'create' = 'write'): n
 
 const open = (path: string, access: Access): number => {
   try {
-    return openSync(path, flagsFor[access] | O_NONBLOCK | (isBelow(path) ? O_NOFOLLOW : 0), modeOfFile(path));
+    const noFollow = access !== 'read' || isBelow(path) ? O_NOFOLLOW : 0;
+    return openSync(path, flagsFor[access] | O_NONBLOCK | noFollow, modeOfFile(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ELOOP' || code === 'EMLINK') throw unsafe(path, 'is a symbolic link');

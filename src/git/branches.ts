@@ -89,6 +89,27 @@ export const blobAt = async (cwd: string, at: string, path: string): Promise<Buf
   return code === 0 ? Buffer.from(stdout, 'latin1') : null;
 };
 
+/**
+ * Returns the first of these paths, or of the folders on the way to them, that keeps files from being written there once
+ * the commit is checked out: a folder with the path of a file, or a file or link with that of a folder. Returns null if
+ * there is none. Paths are relative to the root.
+ */
+export const obstacleAt = async (cwd: string, commit: string, paths: readonly string[]): Promise<string | null> => {
+  const folders = new Set(paths.flatMap(foldersOf));
+  const names = [...folders, ...paths];
+  const input = names.map((name) => `${commit}:${Buffer.from(name).toString('latin1')}\0`).join('');
+  const { stdout } = await git(['cat-file', '--batch-check=%(objecttype)', '-z'], { cwd, input });
+  const types = stdout.split('\n');
+  return (
+    names.find((_, index) => (index < folders.size ? ['blob', 'commit'] : ['tree']).includes(types[index]!)) ?? null
+  );
+};
+
+const foldersOf = (path: string): string[] => {
+  const names = path.split('/').slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join('/'));
+};
+
 /** Returns the path of a folder in its work tree: empty, or `sub/`. */
 export const prefixOf = async (cwd: string): Promise<string> =>
   toUtf8((await git(['rev-parse', '--show-prefix'], { cwd })).stdout).trimEnd();

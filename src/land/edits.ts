@@ -1,7 +1,7 @@
-import { createFolder } from '../files/folders.ts';
-import { removeSafely, writeSafely } from '../files/safe.ts';
-import { dirname, join } from 'node:path';
-import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
+import { userError } from '../errors.ts';
+import { writeInside } from '../files/write-inside.ts';
+import { join } from 'node:path';
+import { blobAt, dirtyPaths, obstacleAt, stagedAmong, topOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { baseOf, bytesOf, filesAmong, isTaskList, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
@@ -18,7 +18,7 @@ export interface Edits {
 
 /** Merges the branch with uncommitted edits of the user, and with tasks that a run has ticked without a commit. */
 export const planEdits = async (landing: Landing, baseWorktree: string, commit: string): Promise<Edits> => {
-  const { project, target } = landing;
+  const { project, target, prefix } = landing;
   if (baseWorktree !== (await topOf(project.root))) return { modified: [], merged: new Map() };
   const plans = planningPaths(project, target);
   const work = runCopyRoot(landing);
@@ -34,6 +34,9 @@ export const planEdits = async (landing: Landing, baseWorktree: string, commit: 
     if (isEdited && before !== null && !isSame(before, after)) modified.push(name);
     if (best.bytes !== null && !best.bytes.equals(after ?? mine ?? Buffer.alloc(0))) merged.set(path, best.bytes);
   }
+  const written = [...merged.keys()].map((path) => `${prefix}${path}`);
+  const obstacle = merged.size === 0 ? null : await obstacleAt(baseWorktree, commit, written);
+  if (obstacle !== null) throw userError('land-obstacle', obstacle, landing.branch);
   const staged = modified.length > 0 ? await stagedAmong(baseWorktree, modified) : new Set<string>();
   return { modified: modified.filter((name) => !staged.has(name)), merged };
 };
@@ -61,7 +64,7 @@ const readVersions = async (
   { baseWorktree, commit, dirty }: { baseWorktree: string; commit: string; dirty: ReadonlySet<string> },
 ): Promise<Versions> => {
   const name = `${prefix}${path}`;
-  const mine = bytesOf(join(project.root, path));
+  const mine = bytesOf(project.root, path);
   const before = await blobAt(baseWorktree, baseTip, name);
   const after = await blobAt(baseWorktree, commit, name);
   const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
@@ -103,7 +106,7 @@ const withUncommittedWork = async (
   path: string,
   { landed, work }: { landed: Merged; work: string | null },
 ): Promise<Merged> => {
-  const theirs = work === null ? null : bytesOf(join(work, path));
+  const theirs = work === null ? null : bytesOf(work, path);
   if (landed.kind === 'conflict' || theirs === null) return landed;
   const onBranch = await blobAt(project.root, tip, `${prefix}${path}`);
   if (onBranch?.equals(theirs)) return landed;
@@ -116,10 +119,5 @@ const runCopyRoot = ({ project, change, tip, prefix, hasWorktree }: Landing): st
   hasWorktree ? join(worktreePath(project, change), prefix) : savedCopy(project, change, tip);
 
 export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {
-  for (const [path, bytes] of merged) {
-    const file = join(project.root, path);
-    createFolder(dirname(file));
-    removeSafely(file);
-    writeSafely(file, bytes, 'create');
-  }
+  for (const [path, bytes] of merged) writeInside(project.root, path, bytes);
 };

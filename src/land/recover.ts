@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { removeSafely, writeSafely } from '../files/safe.ts';
+import { removeInside, writeInside } from '../files/write-inside.ts';
 import { type LeftoverFile, findLeftovers, restoreDisplaced } from '../git/displaced.ts';
 import { blobAt, commitsBeyond } from '../git/branches.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
@@ -31,15 +30,15 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
   const { project, change, target, prefix, say } = landing;
   const [backup, name] = [toUtf8(left.name), toUtf8(left.original)];
   const path = name.slice(prefix.length);
-  const [mine, theirs] = [bytesOf(join(baseWorktree, backup)), bytesOf(join(baseWorktree, name))];
+  const [mine, theirs] = [bytesOf(baseWorktree, backup), bytesOf(baseWorktree, name)];
   const from = readLandingInProgress(userRecordFolder(project, change, landing.env))?.from ?? null;
   const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(baseWorktree, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
     const merged = isMergeable ? await mergeCopies({ base, mine, theirs, isTasks: isTaskList(target, path) }) : null;
     if (merged?.kind !== 'merged' || merged.bytes === null) continue;
-    writeSafely(join(baseWorktree, name), merged.bytes);
-    return removeSafely(join(baseWorktree, backup));
+    writeInside(baseWorktree, name, merged.bytes);
+    return removeInside(baseWorktree, backup);
   }
   say(
     `${name} was moved away by a landing that was interrupted, and cannot be merged with the current file. Your version is ${backup}: merge it by hand, then delete it.`,

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { createFolder } from '../files/folders.ts';
+import { createFolderInside } from '../files/write-inside.ts';
 import { addDetached } from '../git/linked-worktrees.ts';
 import { blobAt } from '../git/branches.ts';
 import { type Conflict, rebaseOnto } from '../git/rebase.ts';
@@ -96,7 +96,7 @@ const verify = async (landing: Landing): Promise<void> => {
   const log = relative(project.root, logFile);
   const tagPrefix = tagForPath(staging);
   const root = join(staging, prefix);
-  createFolder(root);
+  createFolderInside(staging, prefix);
   const opening = isSandboxed
     ? openSandboxFor({ project, options, cwd, env, stop: stopSignals.stop }, tagPrefix, [])
     : null;

@@ -32,8 +32,10 @@ export const openWorkspaceCopies = async ({
   const copies = openCopies({ project, change: target, root: workspace.root });
   const announced = new Set<string>();
   const syncAccepted = () => guard.acceptSync(() => copies.sync());
-  const { taken, conflicts } = await syncAccepted();
-  const copyCommand = (path: string) => commandLine('cp', path, relative(project.root, join(workspace.root, path)));
+  const { taken, conflicts, blocked } = await syncAccepted();
+  const inWorktree = (path: string) => relative(project.root, join(workspace.root, path));
+  const copyCommand = (path: string) => commandLine('cp', path, inWorktree(path));
+  if (blocked.length > 0) throw userError('copies-blocked', blocked[0]!.path, inWorktree(blocked[0]!.obstacle));
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), copyCommand(conflicts[0]!));
   announceTaken(taken, emit);
   return {
@@ -41,10 +43,15 @@ export const openWorkspaceCopies = async ({
     async sync(): Promise<Synced> {
       const synced = await syncAccepted();
       announceTaken(synced.taken, emit);
-      const sentences = synced.conflicts.map(
-        (path) =>
-          `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${copyCommand(path)}`,
-      );
+      const sentences = [
+        ...synced.conflicts.map(
+          (path) =>
+            `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${copyCommand(path)}`,
+        ),
+        ...synced.blocked.map(
+          ({ path, obstacle }) => `Conflict in ${path}: ${inWorktree(obstacle)} is in its way; delete that`,
+        ),
+      ];
       for (const text of sentences.filter((sentence) => !announced.has(sentence))) emit({ type: 'notice', text });
       for (const text of sentences) announced.add(text);
       return { ...synced, conflicts: sentences };

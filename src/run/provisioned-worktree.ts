@@ -1,17 +1,19 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { longestText, readSafely, writeSafely } from '../files/safe.ts';
+import { readInside, statsIfInside, textInside } from '../files/inside.ts';
+import { longestText } from '../files/safe.ts';
+import { replaceInside } from '../files/write-inside.ts';
 import { readRegular } from '../files/regular.ts';
 import { filesMatching } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';
 import { gitDirOf } from '../git/work-tree.ts';
-import { readJson } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
+import { attempt } from '../changes/problems.ts';
 import type { Change } from '../changes/source.ts';
-import { mapOf, object, type Shape, text, validItems, withFallback } from '../text/shape.ts';
+import { mapOf, object, parseJson, type Shape, text, validItems, withFallback } from '../text/shape.ts';
 import { someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
@@ -25,17 +27,22 @@ export interface ProvisionedWorkspace {
  * Returns the path of the file that marks a worktree as set up and lists the ignored files that the setup has created.
  * It is in the git folder of the worktree.
  */
-const setupFileOf = async (worktree: string): Promise<string | null> => {
+const setupFileOf = async (worktree: string): Promise<SetupFile | null> => {
   const folder = await gitDirOf(worktree);
   if (folder === null) return null;
-  const formerName = join(folder, 'spool-furnished');
-  return existsSync(formerName) ? formerName : join(folder, 'spool-provisioned');
+  const name = ['spool-furnished', 'spool-provisioned'].find((each) => statsIfInside(folder, each)?.isFile());
+  return { folder, name: name ?? 'spool-provisioned', exists: name !== undefined };
 };
 
-export const isProvisioned = async (worktree: string): Promise<boolean> => {
-  const file = await setupFileOf(worktree);
-  return file !== null && existsSync(file);
-};
+/** Agents can write to the git folder of a worktree. A link there is not followed. */
+interface SetupFile {
+  readonly folder: string;
+  readonly name: string;
+  readonly exists: boolean;
+}
+
+export const isProvisioned = async (worktree: string): Promise<boolean> =>
+  (await setupFileOf(worktree))?.exists ?? false;
 
 /** Called after the setup, before an agent starts. */
 export const noteProvisioned = async (
@@ -51,7 +58,7 @@ export const noteProvisioned = async (
   const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
   const baseline = isBare ? emptyBaseline : await takeBaseline(workspace.worktree, (path) => included.has(path));
-  writeSafely(file, JSON.stringify(baseline));
+  replaceInside(file.folder, file.name, JSON.stringify(baseline));
 };
 
 /** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
@@ -87,7 +94,7 @@ export const isPlannedCopy =
   (project: Project, { worktree, root }: ProvisionedWorkspace, plans: readonly string[]) =>
   (path: string): boolean => {
     const name = relative(root, join(worktree, path));
-    return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));
+    return isAmong(plans, name) || isSame([project.root, name], [worktree, path]);
   };
 
 export const keptNotice = (results: readonly string[], where: string): string =>
@@ -102,23 +109,21 @@ export const includePatterns = (project: Project): Buffer | null => {
   return patterns;
 };
 
-const isCopy = (original: string, path: string): boolean => {
-  const sizeOf = (file: string) => {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    return stats?.isFile() ? stats.size : null;
-  };
-  const size = sizeOf(original);
-  return (
-    size !== null &&
-    size === sizeOf(path) &&
-    Boolean(readSafely(original, Infinity)?.equals(readSafely(path, Infinity) ?? Buffer.alloc(0)))
-  );
+/** Whether two files, each of a root and a path, have the same contents. */
+const isSame = (...files: readonly (readonly [string, string])[]): boolean => {
+  const [one, other] = files.map(([root, path]) => statsIfInside(root, path));
+  if (!one?.isFile() || !other?.isFile() || one.size !== other.size) return false;
+  const [original, copy] = files.map(([root, path]) => readInside(root, path, Infinity));
+  return Boolean(original && copy && original.equals(copy));
 };
 
 const emptyBaseline: Baseline = { folders: [], files: {} };
 
 /** The file is empty in a worktree that an older Spool created. */
-const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? emptyBaseline;
+const baselineIn = ({ folder, name }: SetupFile): Baseline => {
+  const written = attempt(() => textInside(folder, name));
+  return baseline(parseJson(typeof written === 'string' ? written : '')) ?? emptyBaseline;
+};
 
 const baseline: Shape<Baseline> = object<Baseline>({
   folders: withFallback([], validItems(text)),

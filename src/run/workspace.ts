@@ -25,7 +25,8 @@ import { runShell, type ShellResult } from '../process/shell.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { createCopy, restoreCopy, saveCopy, savedCopy } from '../changes/copies.ts';
-import { copy } from '../files/read.ts';
+import { checkFolderInside } from '../files/inside.ts';
+import { copyInside } from '../files/write-inside.ts';
 import { type Project } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
@@ -115,6 +116,7 @@ const openWorktree = async (request: WorkspaceRequest, branch: string): Promise<
   const current = await currentBranch(worktree);
   if (request.options.branch !== null && current !== branch)
     throw userError('bad-branch', branch, `the worktree of this change is on ${current ?? 'no branch'}`);
+  checkFolderInside(worktree, relative(worktree, root));
   const own = current ?? branch;
   await recordBranchBase(request, own, isNew);
   await setUpOnce(request, { worktree, root, branch: own, isNew });
@@ -200,7 +202,7 @@ export const provision = async (workspace: ProvisionRequest): Promise<ShellResul
   const include = includePatterns(project);
   if (include !== null)
     for (const name of (await filesMatching(project.root, include)).map(toUtf8))
-      if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));
+      if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copyInside(project.root, root, name);
   if (options.worktreeSetup === null) return 'passed';
   workspace.checkSetup(root);
   const { outcome } = await runShell({

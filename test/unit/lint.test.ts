@@ -34,6 +34,33 @@ test('all groups allow the same imports, except files that write the work tree',
   for (const { names } of others) expect(names).toEqual(first!.names);
 });
 
+/** Files that write by a whole path, without a check of the folders outside of `.spool`, and where they write. */
+const writing: Readonly<Record<string, string>> = {
+  'changes/archive/journal.ts': 'the journal in the state folder',
+  'changes/copies.ts': 'the copies in the state folder',
+  'changes/new-change.ts': 'below .spool',
+  'changes/spool/create.ts': 'below .spool',
+  'guard/guard.ts': 'the state folder',
+  'run/assignment.ts': 'the folder of the run',
+  'run/host.ts': 'the folder of the run',
+  'run/notify/command.ts': 'a temporary folder',
+  'run/notify/notify.ts': 'the folder of the run',
+  'run/open-work.ts': 'the folder of the run, and a temporary index',
+  'run/sessions.ts': 'the state folder of the user',
+  'run/start.ts': 'the folder of the run',
+};
+
+const byPath =
+  /\b(?:writeSafely|replaceSafely|removeSafely|renameSafely|linkSafely|openSafely|openEmpty|touchSafely|createFolder|removeIfEmpty|copySafely)\(/;
+
+test('files of a project or worktree outside of .spool are written with a check of every folder on the way', () => {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => /^(?:land|changes|run|guard|ralph)\/.*\.ts$/.test(name));
+  const found = files.filter((name) => byPath.test(readFileSync(join(root, 'src', name), 'utf8')));
+  expect(found.toSorted()).toEqual(Object.keys(writing));
+});
+
 /** Files that shorten texts themselves, and why no part of a secret remains of them. */
 const shortening: Readonly<Record<string, string>> = {
   'errors.ts': 'cuts between words',

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../../errors.ts';
+import { checkInside } from '../../files/inside.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
 import { archiveLockFile } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
@@ -37,6 +38,8 @@ export const planArchive = (
   { mergeSpecs }: { readonly mergeSpecs: boolean },
 ): ArchivePlan | { readonly errors: readonly Issue[] } => {
   const to = archivePathOf(change);
+  checkInside(root, change.folder);
+  checkInside(root, to);
   if (existsSync(join(root, to))) throw userError('already-archived', to);
   if (!mergeSpecs) return { change, to, merges: [], warnings: [] };
   const specs = readSpecs(change, root);

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { createFolder, entriesOf, removeIfEmpty } from '../../files/folders.ts';
+import { basename, dirname, join, relative } from 'node:path';
+import { entriesOf } from '../../files/folders.ts';
 import { readJson } from '../../files/read.ts';
-import { checkInside } from '../../files/inside.ts';
-import { removeSafely, renameSafely, replaceSafely } from '../../files/safe.ts';
+import { checkInside, isFolderInside } from '../../files/inside.ts';
+import { replaceSafely } from '../../files/safe.ts';
+import { moveInside, removeEmptyInside, removeInside, replaceInside } from '../../files/write-inside.ts';
 import { archiveJournalFile } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
 import { listOf, object, oneOf, orNull, required, type Shape, text } from '../../text/shape.ts';
@@ -63,9 +64,9 @@ export const writeJournal = (project: Project, journal: ArchiveJournal): void =>
 
 /** Deletes the journal, and what killed processes have left beside it. */
 export const dropJournal = (project: Project): void => {
-  const file = archiveJournalFile(project);
-  removeDrafts(file);
-  removeSafely(file);
+  const file = relative(project.root, archiveJournalFile(project));
+  removeDrafts(project.root, file);
+  removeInside(project.root, file);
 };
 
 /** The first main spec that someone has edited since the journal was written, or the folder that is in the way; null if none. */
@@ -80,27 +81,22 @@ export const obstacleTo = ({ root }: Project, { from, to, writes }: ArchiveJourn
 /** Does everything in the journal that is not done yet. */
 export const applyJournal = ({ root }: Project, { from, to, writes }: ArchiveJournal): void => {
   for (const { path, after } of writes) {
-    const file = join(root, path);
-    removeDrafts(file);
+    removeDrafts(root, path);
     if (after === null) {
-      removeSafely(file);
-      removeIfEmpty(dirname(file));
-    } else if (readSpec(root, path) !== after) {
-      createFolder(dirname(file));
-      replaceSafely(file, after);
-    }
+      removeInside(root, path);
+      removeEmptyInside(root, dirname(path));
+    } else if (readSpec(root, path) !== after) replaceInside(root, path, after);
   }
-  if (!existsSync(join(root, from))) return;
-  createFolder(join(root, dirname(to)));
-  renameSafely(join(root, from), join(root, to));
+  if (existsSync(join(root, from))) moveInside(root, from, to);
 };
 
-/** Deletes what `replaceSafely` leaves if it is killed. */
-const removeDrafts = (file: string): void => {
+/** Deletes what `replaceInside` leaves if it is killed. */
+const removeDrafts = (root: string, file: string): void => {
   const folder = dirname(file);
-  const start = `${file.slice(folder.length + 1)}.`;
-  for (const { name } of entriesOf(folder))
-    if (name.startsWith(start) && uuid.test(name.slice(start.length))) removeSafely(join(folder, name));
+  const start = `${basename(file)}.`;
+  if (!isFolderInside(root, folder)) return;
+  for (const { name } of entriesOf(join(root, folder)))
+    if (name.startsWith(start) && uuid.test(name.slice(start.length))) removeInside(root, join(folder, name));
 };
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;

@@ -34,11 +34,11 @@ const tasksInWorkspace = async (
   workspace: RunView['workspace'],
 ): Promise<Buffer | null> => {
   if (!workspace?.worktree || workspace.branch === null) return null;
-  if (existsSync(join(workspace.worktree, '.git'))) return bytesOf(join(workspace.root, file));
+  if (existsSync(join(workspace.worktree, '.git'))) return bytesOf(workspace.root, file);
   const tip = await tipOf(project.root, workspace.branch);
   if (tip === null) return null;
   const saved = savedCopy(project, id, tip);
-  if (saved !== null) return bytesOf(join(saved, file));
+  if (saved !== null) return bytesOf(saved, file);
   return blobAt(project.root, tip, `${await prefixOf(project.root)}${file}`);
 };
 
