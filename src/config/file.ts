@@ -25,13 +25,16 @@ export interface Config extends Settings {
   readonly pass: PassList | null;
   readonly changes: ReadonlyMap<string, Settings>;
   readonly customHarnesses: readonly Harness[];
-  /** Verify commands that changes have in their own files, by ID. Not part of config.json. */
+  /**
+   * Verify commands of changes, by ID, that are not in config.json: in the task file, or in the project when a run of the
+   * change began.
+   */
   readonly ownVerify?: ReadonlyMap<string, OwnCommands>;
 }
 
 export interface OwnCommands {
-  /** Of the file, relative to the project. */
-  readonly path: string;
+  /** What they are trusted as: `task file docs/plan.md`, `config.json verify`. */
+  readonly source: string;
   readonly commands: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export const withOwnCommands = <Settings extends Pick<Resolved, 'config' | 'expl
   const ownVerify = new Map(
     targets
       .filter(({ id, verify }) => verify.length > 0 && isUnset(id))
-      .map(({ id, tasksFile, verify }) => [id, { path: tasksFile, commands: verify }]),
+      .map(({ id, tasksFile, verify }) => [id, { source: ownSource(tasksFile), commands: verify }]),
   );
   if (ownVerify.size === 0) return resolved;
   return {
@@ -26,3 +26,12 @@ export const withOwnCommands = <Settings extends Pick<Resolved, 'config' | 'expl
     },
   };
 };
+
+/** The source of the verify commands in a task file. No key of config.json has such a name. */
+export const ownSource = (path: string): string => `${ownPrefix}${path}`;
+
+const ownPrefix = 'task file ';
+
+/** The path of the task file that is a source; null for another source. */
+export const pathInOwnSource = (source: string): string | null =>
+  source.startsWith(ownPrefix) ? source.slice(ownPrefix.length) : null;

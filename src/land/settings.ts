@@ -11,7 +11,7 @@ import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
 import { distrustWritable, refuseWidening } from '../run/sandbox.ts';
-import { sourceFor } from '../run/trust.ts';
+import { sourceFor, withRecordedVerify } from '../run/trust.ts';
 import { checkCopies, type Consent, requireTrust } from '../run/require-trust.ts';
 import type { LandSettings } from './landing.ts';
 
@@ -36,7 +36,7 @@ export const trustLanding = async ({
 }: SettingsRequest): Promise<LandSettings> => {
   const change = target.id;
   const resolved = await resolveOptions({ flagValues, env, project });
-  const { forChange, explicit, config, passLists } = withOwnCommands(resolved, [target]);
+  const { forChange, explicit, config: current, passLists } = withOwnCommands(resolved, [target]);
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
@@ -49,8 +49,12 @@ export const trustLanding = async ({
   if (usesRecorded && !isFromFile && !isKnown && env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
   if (usesRecorded && !isKnown && recordedCommands.some((command) => command.includes(mask)))
     throw userError('redacted-run', change, '--verify');
+  const isFromProject = isFromFile || (usesRecorded && !view?.settings?.explicit.includes('verify'));
+  const config = isFromProject
+    ? withRecordedVerify({ project, config: current, env, change, target, commands })
+    : current;
   const needed = new Set([
-    ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
+    ...(isFromProject ? [sourceFor(config, change, 'verify')] : []),
     ...(explicit.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
     includeSource,
   ]);
@@ -64,7 +68,7 @@ export const trustLanding = async ({
 };
 
 /** The fields of the last run that decide how its branch lands. */
-const decidingFields: ReadonlySet<string> = new Set(['gate', 'sandbox', 'workspace']);
+const decidingFields: ReadonlySet<string> = new Set(['gate', 'sandbox', 'settings', 'workspace']);
 
 /** Returns whether the last run was started here. Throws if it was, and its state.json has been changed since. */
 const wasStartedHere = (folder: string, view: RunView): boolean => {

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import type { Change } from '../changes/source.ts';
+import { isOneFile } from '../changes/tasks/read.ts';
 import { agentsOf } from '../config/agents.ts';
 import { type Config } from '../config/file.ts';
 import { describeTarget } from '../config/notify-targets.ts';
+import { ownSource, pathInOwnSource } from '../config/own-commands.ts';
 import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
@@ -12,13 +15,14 @@ import { checkTrust, type CheckedSetting } from '../trust/check.ts';
 import {
   type CommandKey,
   hashOfAll,
+  hashOfCommands,
   includeSource,
-  ownSource,
   type Setting,
   settingsOf,
   sourceOf,
   withFiles,
 } from '../trust/settings.ts';
+import { readTrusted } from '../trust/store.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
@@ -61,31 +65,34 @@ export interface TrustRequest {
   readonly givenBy: (name: FlagName) => Required<Pick<CommandOrigin, 'source' | 'setBy'>>;
 }
 
-interface TrustContext extends TrustRequest {
-  readonly explicit: ReadonlySet<FlagName>;
-}
-
 /** Asks the user to trust the settings of the project that these runs use. Throws if they are not trusted. */
 export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
-  const { project, config, specs, env, consent } = given;
-  const request = { ...given, explicit: specs[0]?.explicit ?? new Set<FlagName>() };
+  const { project, specs, env, consent } = given;
   const plans = new Map(await Promise.all(specs.map(async (spec) => [spec, await planEarly(spec, env)] as const)));
-  const needed = new Set([...plans].flatMap(([spec, earlier]) => neededBy(request, expectedRun(spec, earlier))));
-  const settings = settingsOf(project, config);
+  const expected = [...plans].map(([spec, earlier]) => expectedRun(spec, earlier));
+  const requestFor = (...runs: readonly OneRun[]): TrustRequest => ({
+    ...given,
+    config: runs.reduce((config, run) => withRecorded({ ...given, config }, run), given.config),
+  });
+  const { config, ...request } = requestFor(...expected);
+  const needed = new Set(expected.flatMap((run) => neededBy({ ...request, config }, run)));
   const trusted = await requireTrust({ project, config, env, needed, consent });
   const isTrusted = ({ source, hash }: Setting) =>
     trusted.some((setting) => setting.source === source && setting.hash === hash);
   return {
     planOf: (spec) => plans.get(spec) ?? null,
     check: (run) => {
-      const sources = neededBy(request, run);
+      const own = requestFor(run);
+      const sources = neededBy(own, run);
+      const settings = settingsOf(project, own.config);
       const open = settings.filter((setting) => sources.includes(setting.source) && !isTrusted(setting));
       if (open.length === 0) return;
       consent.say(renderSettings(checkTrust(open, [])));
       throw userError('untrusted-project', project.root, hashOfAll(settings), false);
     },
     checkIn: (root, run, key) => {
-      const sources = neededBy(request, run);
+      const { config } = requestFor(run);
+      const sources = neededBy({ ...request, config }, run);
       const isRelevant = (source: string) =>
         key === 'harness'
           ? run.plan.agents.some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
@@ -98,9 +105,9 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
       };
       checkCopies({ project, config, env, needed, trusted, root, howToSee });
     },
-    originsOf: (run) => originsOf(request, trusted, run),
+    originsOf: (run) => originsOf(requestFor(run), trusted, run),
     changedScripts: (change, key) => {
-      if (request.explicit.has(key)) return [];
+      if (specs[0]?.explicit.has(key)) return [];
       const now = withFiles(settingsOf(project, config), new Set([sourceFor(config, change, key)]));
       return now.filter((setting) => !isTrusted(setting)).map(({ source }) => source);
     },
@@ -124,15 +131,20 @@ const expectedRun = ({ change, options }: RunSpec, earlier: EarlierPlan | null):
   previous: earlier?.planned.previous ?? null,
 });
 
+/** A change that is created with its run may get another ID. It is the only one. */
+const specOf = ({ specs }: TrustRequest, change: string): RunSpec =>
+  specs.find((spec) => spec.change === change) ?? specs[0]!;
+
 /** Returns the sources of the settings that a run uses. */
-const neededBy = (request: TrustContext, { change, options, plan, previous }: OneRun): string[] => {
-  const { config, explicit, specs, parallel } = request;
+const neededBy = (request: TrustRequest, { change, options, plan, previous }: OneRun): string[] => {
+  const { config, specs, parallel } = request;
+  const { explicit } = specOf(request, change);
   const hasWorktree =
     options.worktree || (specs.length > 1 && parallel > 1) || Boolean(previous?.view.workspace?.worktree);
   const uses: Readonly<Record<CommandKey, boolean>> = {
     harness: true,
-    // A resumed run keeps its own commands, unless they have changed in the file.
-    verify: JSON.stringify(plan.gate.verify) === JSON.stringify(options.verify),
+    // A resumed run keeps commands that the user gave it.
+    verify: isSame(plan.gate.verify, verifyIn(config, change)),
     worktreeSetup: hasWorktree,
     notify: true,
   };
@@ -145,18 +157,58 @@ const neededBy = (request: TrustContext, { change, options, plan, previous }: On
   ];
 };
 
+interface RecordedVerify extends Pick<TrustRequest, 'project' | 'config' | 'env'> {
+  readonly change: string;
+  readonly target: Pick<Change, 'proposalFile' | 'tasksFile'>;
+  readonly commands: readonly string[];
+}
+
+/**
+ * Adds the verify commands that a run has recorded from its project, if the project has others or none by now: they run
+ * the scripts of the project all the same.
+ */
+export const withRecordedVerify = (of: RecordedVerify): Config => {
+  const { project, config, env, change, target, commands } = of;
+  if (commands.length === 0 || isSame(commands, verifyIn(config, change))) return config;
+  const hash = hashOfCommands(commands);
+  const known = readTrusted(env, project).filter((each) => each.hash === hash && isVerifySource(each.source));
+  const expected = isOneFile(target) ? ownSource(target.tasksFile) : sourceFor(config, change, 'verify');
+  const source = known.at(-1)?.source ?? expected;
+  return { ...config, ownVerify: new Map([...(config.ownVerify ?? []), [change, { source, commands }]]) };
+};
+
+const withRecorded = (request: TrustRequest, { change, plan, previous }: OneRun): Config => {
+  const { target, explicit } = specOf(request, change);
+  const isOwn = explicit.has('verify') || previous?.view.settings?.explicit.includes('verify');
+  return isOwn ? request.config : withRecordedVerify({ ...request, change, target, commands: plan.gate.verify });
+};
+
+const isVerifySource = (source: string) =>
+  pathInOwnSource(source) !== null || /^config\.json (?:.* )?verify$/.test(source);
+
+/** The verify commands that a project has for a change. */
+const verifyIn = ({ values, changes, ownVerify }: Config, change: string): readonly string[] => {
+  const own = ownVerify?.get(change)?.commands;
+  const prefix = prefixFor(changes, change);
+  const value = own ?? (prefix === undefined ? undefined : changes.get(prefix)!.values.verify) ?? values.verify ?? [];
+  return Array.isArray(value) ? value.map(String) : [String(value)];
+};
+
+const isSame = (one: readonly string[], other: readonly string[]) => JSON.stringify(one) === JSON.stringify(other);
+
 /** Settings for a change override those for all changes. */
 export const sourceFor = ({ changes, ownVerify }: Config, change: string, key: CommandKey): string => {
   const own = key === 'verify' ? ownVerify?.get(change) : undefined;
-  if (own !== undefined) return ownSource(own.path);
+  if (own !== undefined) return own.source;
   const prefix = prefixFor(changes, change);
   const isSpecial = prefix !== undefined && changes.get(prefix)!.values[key] !== undefined;
   return sourceOf(key, isSpecial ? prefix : undefined);
 };
 
-const originsOf = (request: TrustContext, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
-  const { config, explicit, givenBy, findHarness } = request;
+const originsOf = (request: TrustRequest, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
+  const { config, givenBy, findHarness } = request;
   const { change, options, plan } = run;
+  const { explicit } = specOf(request, change);
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
   const origin = (key: CommandKey, command: string): CommandOrigin => {
     if (explicit.has(key)) return { key, command, ...givenBy(key), hash: null, trusted: null };

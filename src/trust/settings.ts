@@ -71,9 +71,10 @@ const commandsIn = ({ root }: Project, custom: readonly Harness[], config: Confi
     throw userError('io', join(root, path), systemProblem(error));
   });
   const roots = { project: root, home: homedir() };
+  const own = ownSettings(config, files, roots);
   return [
-    ...configSettings(config, files, roots),
-    ...ownSettings(config, files, roots),
+    ...configSettings(config, files, roots).filter(({ source }) => own.every((each) => each.source !== source)),
+    ...own,
     ...custom.flatMap((harness) => harnessSettings(harness, files, roots)),
   ];
 };
@@ -104,24 +105,15 @@ const configSettings = ({ values, changes, customHarnesses: custom }: Config, fi
         const commands = key === 'harness' ? customIn(String(value ?? ''), custom) : listOf(value);
         if (commands.length === 0) return [];
         const named = scriptLines(key, commands).map((command) => namedBy(key, command, { files, roots }));
-        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...mergeScripts(named) }];
+        return [{ source: sourceOf(key, id), commands, hash: hashOfCommands(commands), ...mergeScripts(named) }];
       }),
   );
 
-/** The source of the verify commands in a task file. No key of config.json has such a name. */
-export const ownSource = (path: string): string => `${ownPrefix}${path}`;
-
-const ownPrefix = 'task file ';
-
-/** The path of the task file that is a source; null for another source. */
-export const pathInOwnSource = (source: string): string | null =>
-  source.startsWith(ownPrefix) ? source.slice(ownPrefix.length) : null;
-
 const ownSettings = ({ ownVerify = new Map() }: Config, files: Files, roots: Roots): Setting[] =>
-  [...ownVerify.values()].map(({ path, commands }: OwnCommands) => ({
-    source: ownSource(path),
+  [...ownVerify.values()].map(({ source, commands }: OwnCommands) => ({
+    source,
     commands,
-    hash: hashOf(commands),
+    hash: hashOfCommands(commands),
     ...mergeScripts(commands.map((command) => checksIn(command, files, roots))),
   }));
 
@@ -199,6 +191,9 @@ const read = (project: Project, source: string): Buffer | null => {
   if (size > maxBytes) throw userError('too-large', path, maxBytes);
   return readRegular(anyPath(path));
 };
+
+/** The hash of a setting that is a list of commands. */
+export const hashOfCommands = (commands: readonly string[]): string => hashOf(commands);
 
 const hashOf = (value: unknown): string => `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`;
 

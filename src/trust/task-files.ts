@@ -1,9 +1,10 @@
+import { ownSource, pathInOwnSource } from '../config/own-commands.ts';
 import { activeChanges, changeOf } from '../changes/sources.ts';
 import type { Change } from '../changes/source.ts';
 import type { Config } from '../config/file.ts';
 import { prefixFor } from '../config/resolve.ts';
 import type { Project } from '../store/project.ts';
-import { hashOfAll, ownSource, pathInOwnSource, type Setting, settingsOf } from './settings.ts';
+import { hashOfAll, type Setting, settingsOf } from './settings.ts';
 import type { Trusted } from './store.ts';
 
 /** The verify commands of a task file, with the files that they name. */
@@ -47,7 +48,10 @@ const settingsOfFile = async (
     const last = trusted.findLast(({ source }) => source === ownSource(path));
     return { path, settings: last === undefined ? [] : [{ ...last, files: [], unclear: [] }], pin: null };
   }
-  const all = settingsOf(project, { ...config, ownVerify: new Map([[id, { path, commands: verify }]]) });
+  const all = settingsOf(project, {
+    ...config,
+    ownVerify: new Map([[id, { source: ownSource(path), commands: verify }]]),
+  });
   const others = new Set(settingsOf(project, config).map(({ source }) => source));
   return { path, settings: all.filter(({ source }) => !others.has(source)), pin: hashOfAll(all) };
 };

@@ -655,6 +655,67 @@ describe('trust', () => {
   });
 });
 
+describe('commands that a run has recorded from its project need trust when the project no longer names them', () => {
+  const script = 'check.sh';
+  const upstream = (project: TestProject, files: Record<string, string>) => {
+    for (const [name, text] of Object.entries(files)) project.write(name, text);
+    project.git('add', ...Object.keys(files));
+    project.git('commit', '-qm', 'upstream');
+  };
+
+  test('in a landing, also if an agent says that the user gave them', async () => {
+    const checks = 'touch "$HOME/checked"\n';
+    const project = createProject({
+      files: { [config]: JSON.stringify({ verify: [`sh ${script}`] }), [script]: checks },
+      agent: [`echo a > a.txt; ${promise}`],
+    });
+    project.trust();
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+    upstream(project, { [config]: '{}', [script]: `${evil}\n` });
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`./${script}`) as string,
+    });
+    const state = project.stateFile('state.json');
+    const saved = readFileSync(state, 'utf8');
+    writeFileSync(state, saved.replace('"explicit": [', '"explicit": ["verify",').replace(',]', ']'));
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('settings') as string,
+    });
+    writeFileSync(state, saved);
+    expect(isHit(project)).toBe(false);
+
+    upstream(project, { [script]: checks });
+    rmSync(join(project.home, 'checked'));
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(existsSync(join(project.home, 'checked'))).toBe(true);
+  });
+
+  test('in a run of a task file that is resumed after a limit', async () => {
+    const plan = (section: string) => `# Plan\n\n${section}### Task 1: One\n\n- [ ] Build\n`;
+    const path = 'docs/plan.md';
+    const project = createProject({
+      files: { [path]: plan(`## Validation Commands\n\n- \`sh ${script}\`\n\n`), [script]: 'exit 0\n' },
+      agent: ['echo a > a.txt', `sed -i 's/\\[ \\]/[x]/' ${path}; ${promise}`],
+    });
+    const first = ['ralph', '--file', path, '--max-iterations', '1'];
+    const SPOOL_TRUST = hashIn((await project.spool(...first)).stderr);
+    expect(await project.start(first, { env: { SPOOL_TRUST } }).result).toMatchObject({ code: 3 });
+    upstream(project, { [path]: plan(''), [script]: `${evil}\n` });
+
+    const resume = ['ralph', '--file', path, '--resume', '--max-iterations', '3'];
+    expect(await project.start(resume, { env: { SPOOL_TRUST } }).result).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`task file ${path}`) as string,
+    });
+    expect(isHit(project)).toBe(false);
+    upstream(project, { [script]: 'exit 0\n' });
+    expect(await project.start(resume, { env: { SPOOL_TRUST } }).result).toMatchObject({ code: 0 });
+  });
+});
+
 describe('the header of a run', () => {
   test('shows every command in full, with its source', async () => {
     const long = `test -e README.md && ${'true && '.repeat(20)}true`;
