@@ -21,9 +21,9 @@ import type { Invocation } from './shared/command.ts';
 
 /** Locks the change while it is moved, so that no loop starts on it. */
 export const run = async (invocation: Invocation): Promise<number> => {
-  const { args, rawFlags, cwd, terminal } = invocation;
+  const { args, rawFlags, cwd, env, terminal } = invocation;
   const project = findProjectHere(cwd);
-  const finished = await finishArchive(project);
+  const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
   const id = await resolveChange(project, args[0]!);
   const change = await changeOf(project, id);
@@ -35,15 +35,12 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
   const lock = lockChange(project, id, { treeFolder: null });
   try {
-    const plan = await whileArchiving(
-      project,
-      (line) => say(terminal, line),
-      () => {
-        const planned = planFor(project, change, invocation);
-        applyArchive(project, planned);
-        return planned;
-      },
-    );
+    const announce = { env, say: (line: string) => say(terminal, line) };
+    const plan = await whileArchiving(project, announce, () => {
+      const planned = planFor(project, change, invocation);
+      applyArchive(project, env, planned);
+      return planned;
+    });
     showResult(plan, invocation);
     return 0;
   } finally {

@@ -13,7 +13,7 @@ import type { Invocation } from './shared/command.ts';
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const list = rawFlags.archived ? archivedOverviews : overviews;
   const project = findProject(cwd);
-  const finished = await finishArchive(project);
+  const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
   const changes = await list(project, env);
   for (const problem of sourceProblems(project)) say(terminal, problem);

@@ -21,9 +21,9 @@ import type { Invocation } from './shared/command.ts';
 const invalid = 1;
 
 export const run = async (invocation: Invocation): Promise<number> => {
-  const { rawFlags, cwd, terminal } = invocation;
+  const { rawFlags, cwd, env, terminal } = invocation;
   const project = findProject(cwd);
-  const finished = await finishArchive(project);
+  const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
   const ids = await chosenChanges(project, invocation);
   const results = ids === null ? await validateAll(project) : await validateChosen(project, ids);

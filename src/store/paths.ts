@@ -25,6 +25,7 @@ import type { Project } from './project.ts';
  *
  * In the user's own state folder (files/home.ts), where no project and no sandboxed agent can write:
  *   projects/<project>/repository.json
+ *   projects/<project>/archive-journal         the hash of archive.json, while `spool archive` writes
  *   projects/<project>/<change>/               what later decisions rely on (store/user-record/, guard/guard.ts)
  *   trust.json                                 the settings that the user trusts (trust/store.ts)
  *   sandbox/                                   what a sandbox must not leave behind (sandbox/leftover.ts)
@@ -119,4 +120,6 @@ export const guardFile = (record: string) => join(record, 'guard.json');
 export const requestsFile = (record: string) => join(record, 'requests');
 export const acceptedFile = (record: string) => join(record, 'accepted.json');
 /** Of all changes of the project. */
+/** Names the journal of an archiving that Spool has written. */
+export const archiveRecordFile = (record: string) => join(dirname(record), 'archive-journal');
 export const repositoryFile = (record: string) => join(dirname(record), 'repository.json');

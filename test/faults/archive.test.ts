@@ -151,6 +151,7 @@ test('a journal that Spool has not written changes nothing', async () => {
     writes: [{ path: '.spool/specs/auth/spec.md', before: project.read('.spool/specs/auth/spec.md'), after: 'x' }],
   };
   for (const forged of [
+    journal,
     { ...journal, to: '.git/hooks' },
     { ...journal, from: 'src' },
     { ...journal, from: `.spool/changes/../changes/${id}` },
@@ -161,7 +162,7 @@ test('a journal that Spool has not written changes nothing', async () => {
     [],
   ]) {
     project.write('.spool/.state/archive.json', JSON.stringify(forged));
-    await project.spool('list');
+    expect((await project.spool('list')).stderr).toContain('archive.json is ignored');
     expect(contents(project)).toEqual(before);
     expect(project.exists('.git/spec.md')).toBe(false);
     rmSync(project.path('.spool/.state/archive.json'), { force: true });

@@ -88,14 +88,14 @@ const mergeDelta = ({ id }: Change, delta: DeltaFile, retire: boolean): MergedDe
 };
 
 /** Writes the main specs and moves the change: all of it, also if the process is killed on the way. */
-export const applyArchive = (project: Project, { change, to, merges }: ArchivePlan): void => {
+export const applyArchive = (project: Project, env: NodeJS.ProcessEnv, { change, to, merges }: ArchivePlan): void => {
   const writes = merges
     .filter(({ kind }) => kind !== 'unchanged')
     .map(({ path, before, after }) => ({ path, before, after }));
   const journal = { v: 1, change: change.id, from: change.folder, to, writes } as const;
-  writeJournal(project, journal);
+  writeJournal(project, env, journal);
   applyJournal(project, journal);
-  dropJournal(project);
+  dropJournal(project, env);
 };
 
 const lockTimeoutMs = 5000;
@@ -103,13 +103,13 @@ const lockTimeoutMs = 5000;
 /** Runs `work` while no other process archives, after an interrupted archiving was finished. */
 export const whileArchiving = async <Result>(
   project: Project,
-  say: (line: string) => void,
+  { env, say }: { readonly env: NodeJS.ProcessEnv; readonly say: (line: string) => void },
   work: () => Result,
 ): Promise<Result> => {
   hideStateFromGit(project);
   const lock = await waitForLock(archiveLockFile(project), 'archive', lockTimeoutMs);
   try {
-    const finished = await finishLocked(project);
+    const finished = await finishLocked(project, env);
     if (finished !== null) say(finished);
     return work();
   } finally {

@@ -1,12 +1,17 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { entriesOf } from '../../files/folders.ts';
-import { readJson } from '../../files/read.ts';
+import { readJson, readText } from '../../files/read.ts';
 import { checkInside, isFolderInside } from '../../files/inside.ts';
 import { replaceSafely } from '../../files/safe.ts';
 import { moveInside, removeEmptyInside, removeInside, replaceInside } from '../../files/write-inside.ts';
 import { archiveJournalFile } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
+import {
+  forgetArchiveJournal,
+  isRecordedJournal,
+  recordArchiveJournal,
+} from '../../store/user-record/archive-journal.ts';
 import { listOf, object, oneOf, orNull, required, type Shape, text } from '../../text/shape.ts';
 import { archivePathOf } from './folder.ts';
 import { changeAt } from '../sources.ts';
@@ -34,10 +39,11 @@ export interface ArchiveJournal {
   readonly writes: readonly SpecWrite[];
 }
 
-/**
- * Returns null if there is no journal, or one that Spool has not written: it may only move a change to its archive and
- * write main specs.
- */
+/** Whether Spool has written the journal here. One that came with a clone is not finished. */
+export const isOwnJournal = (project: Project, env: NodeJS.ProcessEnv): boolean =>
+  isRecordedJournal(project, env, readText(archiveJournalFile(project)) ?? '');
+
+/** Returns null if there is no journal, or a damaged one: it may only move a change to its archive and write main specs. */
 export const readJournal = async (project: Project): Promise<ArchiveJournal | null> => {
   const journal = parseJournal(readJson(archiveJournalFile(project)));
   const change = journal && (await changeAt(project, journal.from));
@@ -59,14 +65,18 @@ const parseJournal: Shape<ArchiveJournal> = object<ArchiveJournal>({
 });
 
 /** From here on the change counts as archived: what is missing is done by the next command. */
-export const writeJournal = (project: Project, journal: ArchiveJournal): void =>
-  replaceSafely(archiveJournalFile(project), `${JSON.stringify(journal, null, 2)}\n`);
+export const writeJournal = (project: Project, env: NodeJS.ProcessEnv, journal: ArchiveJournal): void => {
+  const text = `${JSON.stringify(journal, null, 2)}\n`;
+  recordArchiveJournal(project, env, text);
+  replaceSafely(archiveJournalFile(project), text);
+};
 
 /** Deletes the journal, and what killed processes have left beside it. */
-export const dropJournal = (project: Project): void => {
+export const dropJournal = (project: Project, env: NodeJS.ProcessEnv): void => {
   const file = relative(project.root, archiveJournalFile(project));
   removeDrafts(project.root, file);
   removeInside(project.root, file);
+  forgetArchiveJournal(project, env);
 };
 
 /** The first main spec that someone has edited since the journal was written, or the folder that is in the way; null if none. */

@@ -51,7 +51,7 @@ const readRequest = async (invocation: Invocation): Promise<RalphRequest> => {
   const flagValues = parseFlags(invocation.rawFlags);
   const found = findProjectIfAny(invocation.cwd);
   const existing = found && ownerOf(found);
-  const finished = existing && (await finishArchive(existing));
+  const finished = existing && (await finishArchive(existing, invocation.env));
   if (finished) say(invocation.terminal, finished);
   const { change, prompt: typed } = await readArguments(invocation, existing);
   const project = existing ?? (await newProject(invocation, change === null && isText(typed)));

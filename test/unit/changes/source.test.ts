@@ -161,7 +161,7 @@ const archive = async (): Promise<string> => {
   const plan = planArchive({ root }, await changeOf({ root }, id), { mergeSpecs: false });
   if ('errors' in plan) throw new Error('It cannot be archived.');
   mkdirSync(join(root, '.spool/.state'), { recursive: true });
-  applyArchive({ root }, plan);
+  applyArchive({ root }, { HOME: join(root, 'home') }, plan);
   return plan.to;
 };
 

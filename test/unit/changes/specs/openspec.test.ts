@@ -106,7 +106,7 @@ const outcomeOf = async (given: SpecCase, base: string): Promise<Recorded> => {
   const change = await strictChange(root);
   const levels = new Set(validateChange(change, root).map(({ level }) => level));
   const plan = planArchive({ root }, change, { mergeSpecs: true });
-  if (!('errors' in plan)) applyArchive({ root }, plan);
+  if (!('errors' in plan)) applyArchive({ root }, { HOME: join(root, 'home') }, plan);
   return {
     validate: levels.has('error') ? 1 : 0,
     strict: levels.has('error') || levels.has('warning') ? 1 : 0,
