@@ -1,6 +1,7 @@
 // Records what OpenSpec does with the changes in test/fixtures/openspec/cases.mjs: whether they are valid, whether they
 // can be archived, and the main specs afterwards. Run it after a change of the cases or of the version of OpenSpec:
 //   node scripts/record-openspec.mjs
+// With --new, only cases without a recording are run.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -22,7 +23,7 @@ const write = (file, text) => {
 };
 
 /** @param {string} folder @param {SpecCase} given */
-const createTree = (folder, { main = standardMain, mains = {}, delta = null, files = {}, settings }) => {
+const createTree = (folder, { main = standardMain, mains = {}, delta = null, files = {}, settings, settingsFile }) => {
   write(join(folder, 'openspec', 'config.yaml'), 'schema: spec-driven\n');
   mkdirSync(join(folder, 'openspec', 'specs'), { recursive: true });
   const specs = { ...(main === null ? {} : { auth: main }), ...mains };
@@ -30,7 +31,8 @@ const createTree = (folder, { main = standardMain, mains = {}, delta = null, fil
   const change = join(folder, 'openspec', 'changes', 'c1');
   const all = { ...standardFiles, ...(delta === null ? {} : { 'specs/auth/spec.md': delta }), ...files };
   for (const [name, text] of Object.entries(all)) write(join(change, name), text);
-  if (settings !== undefined) write(join(change, '.openspec.yaml'), `schema: spec-driven\n${settings}\n`);
+  const ownSettings = settings === undefined ? settingsFile : `schema: spec-driven\n${settings}\n`;
+  if (ownSettings !== undefined) write(join(change, '.openspec.yaml'), ownSettings);
 };
 
 /** Returns the exit code. @param {string} folder @param {string[]} args */
@@ -70,9 +72,11 @@ const record = async (given) => {
 const { version } = JSON.parse(
   readFileSync(join(root, 'node_modules', '@fission-ai', 'openspec', 'package.json'), 'utf8'),
 );
+const file = join(root, 'test', 'fixtures', 'openspec', 'recorded.json');
+const known = process.argv.includes('--new') ? JSON.parse(readFileSync(file, 'utf8')).cases : {};
 /** @type {Map<string, Awaited<ReturnType<typeof record>>>} */
-const recorded = new Map();
-const waiting = [...cases];
+const recorded = new Map(Object.entries(known));
+const waiting = cases.filter(({ name }) => !recorded.has(name));
 const work = async () => {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const outcome = await record(next);
@@ -84,6 +88,6 @@ const work = async () => {
 };
 await Promise.all(Array.from({ length: availableParallelism() }, work));
 writeFileSync(
-  join(root, 'test', 'fixtures', 'openspec', 'recorded.json'),
+  file,
   `${JSON.stringify({ version, cases: Object.fromEntries(cases.map(({ name }) => [name, recorded.get(name)])) }, null, 2)}\n`,
 );

@@ -35,6 +35,8 @@ export interface SpecPaths {
   readonly main: string;
   /** The YAML file in which a change may set `skip_specs` and `retire_capabilities`. */
   readonly settings: string;
+  /** Whether the settings count only if they name a schema. */
+  readonly needsSchema: boolean;
   /** Whether a change without specs is invalid. */
   readonly isRequired: boolean;
 }

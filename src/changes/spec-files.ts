@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { entriesOf } from '../files/folders.ts';
 import { checkInside, readInside, textInside } from '../files/inside.ts';
-import { parseYaml } from '../text/yaml.ts';
 import type { Change, SpecPaths } from './source.ts';
+import { noSettings, readSettings, type SpecSettings } from './spec-settings.ts';
 import { parseDelta } from './specs/delta.ts';
 import type { DeltaFile, Issue } from './specs/validate.ts';
 
@@ -18,20 +18,10 @@ export interface ChangeSpecs {
   readonly settings: SpecSettings;
 }
 
-/** What a change says about its specs. */
-interface SpecSettings {
-  /** It changes no spec on purpose. */
-  readonly skip: boolean;
-  /** It may delete main specs whose requirements it removes. */
-  readonly retire: boolean;
-  /** Why settings are not used. */
-  readonly invalid: readonly { readonly line: number | null; readonly message: string }[];
-}
-
 /** Reads the specs of a change and the main specs that they are about. */
 export const readSpecs = ({ specs }: Pick<Change, 'specs'>, root: string): ChangeSpecs => {
   if (specs === undefined) return { deltas: [], issues: [], hasFiles: false, settings: noSettings };
-  const settings = readSettings(root, specs.settings);
+  const settings = readSettings(root, specs);
   const found = filesIn(root, specs.delta);
   const read = found.map((entry) => readDelta(root, specs, entry));
   return {
@@ -96,38 +86,5 @@ export const mainSpecFiles = (root: string, folder: string): string[] =>
   filesIn(root, folder)
     .filter(({ name, isLink }) => !isLink && name.endsWith('/spec.md'))
     .map(({ name }) => posix(join(folder, name)));
-
-const noSettings: SpecSettings = { skip: false, retire: false, invalid: [] };
-
-const longestSettings = 64 * 1024;
-
-const readSettings = (root: string, file: string): SpecSettings => {
-  checkInside(root, file);
-  const text = textInside(root, file, longestSettings);
-  if (text === null) return noSettings;
-  const values = parseYaml(text);
-  const read = (name: string): Switch => {
-    const line = lineOf(name, text);
-    if (values === null)
-      return { isOn: false, invalid: line === null ? [] : [{ line, message: 'The file is not valid YAML.' }] };
-    const value = values[name] ?? false;
-    if (typeof value === 'boolean') return { isOn: value, invalid: [] };
-    return { isOn: false, invalid: [{ line, message: `"${name}" must be true or false.` }] };
-  };
-  const [skip, retire] = [read('skip_specs'), read('retire_capabilities')];
-  return { skip: skip.isOn, retire: retire.isOn, invalid: [...skip.invalid, ...retire.invalid] };
-};
-
-interface Switch {
-  readonly isOn: boolean;
-  readonly invalid: SpecSettings['invalid'];
-}
-
-/** The number of the line that sets a key; null if none does. */
-const lineOf = (name: string, text: string): number | null => {
-  const lines = text.split(/\r\n?|\n/);
-  const index = lines.findIndex((line) => /^\s*['"]?(\w+)['"]?\s*:/.exec(line)?.[1] === name);
-  return index === -1 ? null : index + 1;
-};
 
 const posix = (path: string) => path.replaceAll('\\', '/');

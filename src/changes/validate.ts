@@ -3,8 +3,9 @@ import { attempt, problemText } from './problems.ts';
 import type { Change } from './source.ts';
 import type { ListedChange } from './sources.ts';
 import { type ChangeSpecs, mainSpecFiles, readSpec, readSpecs } from './spec-files.ts';
-import { checkMainSpec } from './specs/check-main.ts';
-import { readLines } from './specs/lines.ts';
+import { checkMainSpec, type SpecIssue } from './specs/check-main.ts';
+import { levelOf } from './specs/headings.ts';
+import { type Line, readLines } from './specs/lines.ts';
 import { parseMainSpec } from './specs/main-spec.ts';
 import { byPlace, checkDelta, type Issue } from './specs/validate.ts';
 import { parseTasks } from './tasks/parse.ts';
@@ -21,17 +22,13 @@ export const validateChange = (change: Change, root: string): Issue[] => {
 export const specIssues = ({ id, specs: paths }: Change, specs: ChangeSpecs): Issue[] => {
   if (paths === undefined) return [];
   const { settings, deltas, issues, hasFiles } = specs;
-  const about = (line: number | null, message: string): Issue => ({
-    level: 'error',
-    file: paths.settings.replaceAll('\\', '/'),
-    line,
-    message,
-  });
+  const both = 'It sets skip_specs, but the change has specs. Remove one of them.';
+  const ofSettings: SpecIssue[] = [
+    ...settings.problems,
+    ...(settings.skip && hasFiles ? [{ level: 'error' as const, line: null, message: both }] : []),
+  ];
   return [
-    ...settings.invalid.map(({ line, message }) => about(line, message)),
-    ...(settings.skip && hasFiles
-      ? [about(null, 'It sets skip_specs, but the change has specs. Remove one of them.')]
-      : []),
+    ...ofSettings.map((issue) => ({ file: paths.settings.replaceAll('\\', '/'), ...issue })),
     ...issues,
     ...deltas.flatMap((delta) => checkDelta(delta, { change: id, retire: settings.retire })),
   ].toSorted(byPlace);
@@ -43,12 +40,42 @@ const absentSpecs = ({ specs: paths }: Change, { settings, deltas, issues }: Cha
   return [{ level: 'error', file: paths.delta.replaceAll('\\', '/'), line: null, message }];
 };
 
-const taskIssues = ({ tasksFile }: Change, root: string): Issue[] => {
+const taskIssues = ({ tasksFile, specs }: Change, root: string): Issue[] => {
   const text = textInside(root, tasksFile) ?? '';
-  const item = readLines(text).find((line) => !line.isCode && /^\s*[-*+]\s+\S/.test(line.text));
-  if (item === undefined || parseTasks(text).length > 0) return [];
-  const message = 'No item of this list has a box, so none is a task. Write tasks as "- [ ] …".';
-  return [{ level: 'warning', file: tasksFile.replaceAll('\\', '/'), line: item.number, message }];
+  const lines = readLines(text).filter(({ isCode }) => !isCode);
+  const item = lines.find((line) => /^\s*[-*+]\s+\S/.test(line.text));
+  const about = (line: number, message: string): Issue => ({
+    level: 'warning',
+    file: tasksFile.replaceAll('\\', '/'),
+    line,
+    message,
+  });
+  if (item === undefined) return [];
+  if (parseTasks(text).length === 0)
+    return [about(item.number, 'No item of this list has a box, so none is a task. Write tasks as "- [ ] …".')];
+  return specs === undefined ? [] : numberIssues(lines).map(({ line, message }) => about(line, message));
+};
+
+/** In groups such as `## 2. Login`, the number of a task begins with that of its group, and no other task has it. */
+const numberIssues = (lines: readonly Line[]): { readonly line: number; readonly message: string }[] => {
+  const first = new Map<string, number>();
+  let group: string | null = null;
+  return lines.flatMap(({ text, number: line }) => {
+    if (levelOf({ text, isCode: false }) === 2) group = /^##\s+(\d+)\.(?:\s|$)/.exec(text)?.[1] ?? null;
+    const id = /^\s*(?:[-*+]|\d{1,9}[.)])\s*\[[^\]]?\]\s*(\d+(?:\.\d+)+[A-Za-z]*)(?=\s|$)/.exec(text)?.[1];
+    if (group === null || id === undefined) return [];
+    const earlier = first.get(id);
+    if (earlier === undefined) first.set(id, line);
+    const own = id.split('.')[0]!;
+    return [
+      ...(Number(own) === Number(group)
+        ? []
+        : [{ line, message: `Task ${id} is in group ${group}. Move it to group ${own}, or give it another number.` }]),
+      ...(earlier === undefined
+        ? []
+        : [{ line, message: `There is a task ${id} on line ${earlier} already. Give one of them another number.` }]),
+    ];
+  });
 };
 
 /** What is wrong with the main specs in some folders. A file or folder that cannot be read is an error among the others. */

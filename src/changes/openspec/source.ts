@@ -48,6 +48,7 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
       delta: join(folder, 'specs'),
       main: join(base, 'specs'),
       settings: changeSettingsFile(folder),
+      needsSchema: true,
       isRequired: true,
     },
     archiveFolder: join(base, 'changes', 'archive'),

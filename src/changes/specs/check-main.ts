@@ -1,5 +1,5 @@
 import { isBlank, type Line } from './lines.ts';
-import { otherHeading, type Requirement, requirementName, scenariosOf, statementOf } from './headings.ts';
+import { hasText, levelOf, ownLines, type Requirement, requirementName, statementOf } from './headings.ts';
 import { isPurpose, type MainSpec, structureProblems } from './main-spec.ts';
 
 export type Level = 'error' | 'warning' | 'info';
@@ -21,12 +21,9 @@ export const checkMainSpec = (main: MainSpec): SpecIssue[] => [
   ...structureProblems(main).map((problem) => ({ level: 'error' as const, ...problem })),
 ];
 
-const purposeIssues = ({ sections }: MainSpec): SpecIssue[] => {
-  const section = sections.find(isPurpose);
-  const text = (section?.lines ?? [])
-    .filter((line) => !isBlank(line))
-    .map((line) => line.text.trim())
-    .join(' ');
+const purposeIssues = (main: MainSpec): SpecIssue[] => {
+  const section = main.sections.find(isPurpose);
+  const text = purposeOf(main);
   const line = section?.heading?.number ?? null;
   if (text === '') return [{ level: 'error', line, message: 'There is no purpose. Add a section "## Purpose".' }];
   if (placeholder.test(text))
@@ -37,38 +34,58 @@ const purposeIssues = ({ sections }: MainSpec): SpecIssue[] => {
 
 const placeholder = /^(?:TBD|TODO)\b/i;
 
-const requirementIssues = (main: MainSpec): SpecIssue[] => {
-  const section = main.requirementsSection;
-  if (section === null)
-    return [{ level: 'error', line: null, message: 'There is no section "## Requirements". Add it.' }];
-  const all = headedParts(section.lines);
-  if (all.length === 0)
-    return [{ level: 'error', line: section.heading!.number, message: 'There is no requirement in this spec.' }];
-  return all.flatMap((each) => statementIssues(each, 'Requirement'));
+/** The text of the purpose on one line; empty if there is none. */
+export const purposeOf = ({ sections }: MainSpec): string => {
+  const section = sections.find(isPurpose);
+  return (section === undefined ? [] : ownLines(section))
+    .filter((line) => !isBlank(line))
+    .map((line) => line.text.trim())
+    .join(' ');
 };
 
-/** Every part below a heading of the third level: in a main spec all of them count as requirements. */
+const requirementIssues = ({ requirementsSection: section, requirements }: MainSpec): SpecIssue[] => {
+  if (section === null)
+    return [{ level: 'error', line: null, message: 'There is no section "## Requirements". Add it.' }];
+  const all = headedParts(ownLines(section));
+  if (all.length === 0)
+    return [{ level: 'error', line: section.heading!.number, message: 'There is no requirement in this spec.' }];
+  return [...all.flatMap(partIssues), ...requirements.flatMap((each) => statementIssues(each, 'Requirement'))];
+};
+
+/**
+ * The parts below the headings of the highest level: in a main spec all of them count as requirements, and all parts of
+ * these as scenarios.
+ */
 const headedParts = (lines: readonly Line[]): Requirement[] => {
-  const nameOf = (line: Line) => requirementName(line) ?? otherHeading(line)?.replace(/^#+\s*/, '') ?? null;
-  const starts = lines.flatMap((line, index) => (nameOf(line) === null ? [] : [index]));
+  let level = Infinity;
+  const starts = lines.flatMap((line, index) => {
+    const own = levelOf(line) ?? (requirementName(line) === null ? Infinity : requirementLevel);
+    if (own > level || own === Infinity) return [];
+    level = own;
+    return [index];
+  });
   return starts.map((start, at) => ({
-    name: nameOf(lines[start]!)!,
+    name: requirementName(lines[start]!) ?? lines[start]!.text.replace(/^#+\s*/, '').trim(),
     line: lines[start]!.number,
     lines: lines.slice(start, starts[at + 1] ?? lines.length),
   }));
 };
 
-const statementIssues = (requirement: Requirement, kind: string): SpecIssue[] => {
-  const { name, line } = requirement;
-  const statement = statementOf(requirement);
-  const hasScenario = scenariosOf(requirement).some(({ hasBody }) => hasBody);
+const requirementLevel = 3;
+
+const partIssues = (part: Requirement): SpecIssue[] => {
+  const { name, line, lines } = part;
+  const hasScenario = headedParts(lines.slice(1)).some((each) => hasText(each.lines.slice(1)));
   return [
-    ...(hasScenario ? [] : [{ level: 'error' as const, line, message: noScenario(kind, name) }]),
-    ...(isNormative(statement)
-      ? []
-      : [{ level: 'warning' as const, line, message: `${kind} "${name}" has no SHALL or MUST.` }]),
-    ...(statement.length > longestStatement
-      ? [{ level: 'info' as const, line, message: `${kind} "${name}" is longer than ${longestStatement} characters.` }]
+    ...(hasScenario ? [] : [{ level: 'error' as const, line, message: noScenario('Requirement', name) }]),
+    ...(statementOf(part).length > longestStatement
+      ? [
+          {
+            level: 'info' as const,
+            line,
+            message: `Requirement "${name}" is longer than ${longestStatement} characters.`,
+          },
+        ]
       : []),
   ];
 };
@@ -76,5 +93,17 @@ const statementIssues = (requirement: Requirement, kind: string): SpecIssue[] =>
 export const noScenario = (kind: string, name: string): string =>
   `${kind} "${name}" has no scenario. Add "#### Scenario: …" with steps below it.`;
 
+/** What is wrong with the text of a requirement above its scenarios. */
+export const statementIssues = (requirement: Requirement, kind: string): SpecIssue[] => {
+  const { name, line } = requirement;
+  const statement = statementOf(requirement);
+  if (isNormative(statement)) return [];
+  if (statement !== '') return [{ level: 'warning', line, message: `${kind} "${name}" has no SHALL or MUST.` }];
+  const message = isNormative(name)
+    ? `${kind} "${name}" says SHALL or MUST only in its heading. Write the sentence below it.`
+    : `${kind} "${name}" has no text. Write below the heading what the system SHALL do.`;
+  return [{ level: 'error', line, message }];
+};
+
 /** Whether a text says what must be, in the words of RFC 2119. */
-export const isNormative = (text: string): boolean => /\b(?:SHALL|MUST)\b/.test(text);
+const isNormative = (text: string): boolean => /\b(?:SHALL|MUST)\b/.test(text);

@@ -1,10 +1,12 @@
 import type { Delta } from './delta.ts';
 import { foldName } from './headings.ts';
-import type { SpecProblem } from './main-spec.ts';
+import { openBlock, type SpecProblem } from './main-spec.ts';
 
 /** What contradicts itself in a delta, whatever the main spec says. */
 export const conflictsIn = (delta: Delta): SpecProblem[] =>
-  [...unpairedIn(delta), ...repeatedIn(delta), ...contradictionsIn(delta)].toSorted((a, b) => a.line - b.line);
+  [...openBlock(delta.openBlock), ...unpairedIn(delta), ...repeatedIn(delta), ...contradictionsIn(delta)].toSorted(
+    (a, b) => a.line - b.line,
+  );
 
 const unpairedIn = ({ unpaired }: Delta): SpecProblem[] =>
   unpaired.map(({ keyword, name, line }) => ({

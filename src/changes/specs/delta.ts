@@ -7,7 +7,7 @@ import {
   sectionsIn,
   textAfter,
 } from './headings.ts';
-import { isBlank, type Line, readLines } from './lines.ts';
+import { isBlank, type Line, openBlockIn, readLines, withoutComments } from './lines.ts';
 
 const operations = ['ADDED', 'MODIFIED', 'REMOVED', 'RENAMED'] as const;
 export type Operation = (typeof operations)[number];
@@ -30,6 +30,8 @@ export interface Delta {
   readonly removed: readonly Named[];
   readonly renamed: readonly Rename[];
   readonly sections: readonly DeltaSection[];
+  /** Whether no section says anything. */
+  readonly isEmpty: boolean;
   /** FROM: and TO: lines without their counterpart. */
   readonly unpaired: readonly (Named & { readonly keyword: 'FROM' | 'TO' })[];
   /** Requirements outside of delta sections, with the title of the section; null above the first one. */
@@ -38,12 +40,13 @@ export interface Delta {
   readonly headings: readonly (Named & { readonly operation: Operation })[];
   /** The text of `## Purpose`, for a spec that does not exist yet. */
   readonly purpose: string | null;
+  /** The line of a code block that is not closed. */
+  readonly openBlock: number | null;
 }
 
 interface DeltaSection {
   readonly operation: Operation;
   readonly line: number;
-  readonly isEmpty: boolean;
 }
 
 export const parseDelta = (text: string): Delta => {
@@ -58,10 +61,12 @@ export const parseDelta = (text: string): Delta => {
     removed: parsed.flatMap((each) => each.removed),
     renamed: parsed.flatMap((each) => each.renamed),
     sections: parsed.map((each) => each.section),
+    isEmpty: parsed.every((each) => each.isEmpty),
     unpaired: parsed.flatMap((each) => each.unpaired),
     strays: sections.flatMap((section) => (operationOf(section) === null ? straysIn(section) : [])),
     headings: parsed.flatMap((each) => each.headings),
-    purpose: purposeIn(sections),
+    purpose: purposeIn(text),
+    openBlock: openBlockIn(text),
   };
 };
 
@@ -77,14 +82,14 @@ const parseSection = (section: Section, operation: Operation) => {
   const removed = operation === 'REMOVED' ? removalsIn(section.lines) : [];
   const added = operation === 'ADDED' ? requirements : [];
   const modified = operation === 'MODIFIED' ? requirements : [];
-  const entries = added.length + modified.length + removed.length + renamed.length;
   return {
     added,
     modified,
     removed,
     renamed,
     unpaired,
-    section: { operation, line: section.heading!.number, isEmpty: entries === 0 },
+    section: { operation, line: section.heading!.number },
+    isEmpty: added.length + modified.length + removed.length + renamed.length === 0,
     headings:
       operation === 'ADDED' || operation === 'MODIFIED'
         ? section.lines.flatMap((line) => {
@@ -102,12 +107,11 @@ const removalsIn = (lines: readonly Line[]): Named[] =>
     return name === null ? [] : [{ name, line: line.number }];
   });
 
-/** The name in a heading that is quoted in a line of text, with or without backticks. */
+/** The name in a heading that is quoted in a line of text, with or without backticks on either side. */
 const quotedName = (start: RegExp, line: Line): string | null => {
   const quoted = textAfter(start, line.text);
   if (quoted === null) return null;
-  const text = quoted.startsWith('`') ? quoted.slice(1).replace(/`$/, '') : quoted;
-  return requirementName({ ...line, text });
+  return requirementName({ ...line, text: quoted.replace(/^`/, '').replace(/`$/, '') });
 };
 
 const renamesIn = (lines: readonly Line[]): Pick<Delta, 'renamed' | 'unpaired'> => {
@@ -136,14 +140,15 @@ const straysIn = ({ heading, lines }: Section): Delta['strays'] =>
     section: heading === null ? null : heading.text.trim(),
   }));
 
-const purposeIn = (sections: readonly Section[]): string | null => {
-  const found = sections.find(({ heading, title }) => heading !== null && title.toLowerCase() === 'purpose');
-  const lines = found?.lines ?? [];
-  const first = lines.findIndex((line) => !isBlank(line));
-  if (first === -1) return null;
-  return lines
-    .slice(first)
-    .map(({ text }) => text)
+/** Returns null for a purpose without a sentence outside of code and comments. */
+const purposeIn = (text: string): string | null => {
+  const shown = sectionsIn(readLines(withoutComments(text)));
+  const found = shown.find(({ heading, title }) => heading !== null && title.toLowerCase() === 'purpose');
+  if (found === undefined || found.lines.every((line) => line.isCode || isBlank(line))) return null;
+  const start = found.heading!.number;
+  return readLines(text)
+    .slice(start, start + found.lines.length)
+    .map((line) => line.text)
     .join('\n')
-    .trimEnd();
+    .trim();
 };

@@ -1,5 +1,5 @@
 import type { Delta } from './delta.ts';
-import { foldName, type Requirement, scenariosOf } from './headings.ts';
+import { foldName, type Requirement, scenarioNames } from './headings.ts';
 import type { MainSpec } from './main-spec.ts';
 import { keptPart, newPart, type Part, renamedPart, replacedPart, saysTheSame } from './render.ts';
 
@@ -36,7 +36,7 @@ export interface Edited {
   readonly warnings: readonly MergeWarning[];
 }
 
-export const noChanges: MergeCounts = { added: 0, modified: 0, removed: 0, renamed: 0 };
+const noChanges: MergeCounts = { added: 0, modified: 0, removed: 0, renamed: 0 };
 
 /** Only additions make sense for a spec that does not exist. */
 export const createParts = ({ added, modified, removed, renamed }: Delta): Edited => ({
@@ -126,8 +126,9 @@ const notFound = (name: string, similar: string | null): string =>
 const rename = (editing: Editing, { from, to, line }: Delta['renamed'][number]): void => {
   const { byName } = editing;
   const source = byName.get(from);
-  if (source === undefined && byName.has(to)) return;
-  if (source === undefined) return refuse(editing, line, `RENAMED: ${notFound(from, alike(editing, from))}`);
+  const known = alike(editing, from, byName.get(to));
+  if (source === undefined && byName.has(to) && known === null) return;
+  if (source === undefined) return refuse(editing, line, `RENAMED: ${notFound(from, known)}`);
   if (byName.has(to)) return refuse(editing, line, `RENAMED: there is a requirement "${to}" already.`);
   const similar = alike(editing, to, source);
   if (similar !== null)
@@ -178,14 +179,12 @@ const add = (editing: Editing, requirement: Requirement): void => {
 /** The names of scenarios that a requirement has in the main spec and not in the delta. */
 const lostScenarios = (before: Requirement, after: Requirement): string[] => {
   const left = new Map<string, number>();
-  for (const { name } of scenariosOf(after)) left.set(name, (left.get(name) ?? 0) + 1);
-  return scenariosOf(before)
-    .map(({ name }) => name)
-    .filter((name) => {
-      const count = left.get(name) ?? 0;
-      left.set(name, count - 1);
-      return count <= 0;
-    });
+  for (const name of scenarioNames(after)) left.set(name, (left.get(name) ?? 0) + 1);
+  return scenarioNames(before).filter((name) => {
+    const count = left.get(name) ?? 0;
+    left.set(name, count - 1);
+    return count <= 0;
+  });
 };
 
 const losing = (name: string, lost: readonly string[]): string =>

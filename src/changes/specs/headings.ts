@@ -8,13 +8,6 @@ export interface Requirement {
   readonly lines: readonly Line[];
 }
 
-export interface Scenario {
-  readonly name: string;
-  readonly line: number;
-  /** A heading without text below it is no scenario. */
-  readonly hasBody: boolean;
-}
-
 export interface Section {
   /** null for what is above the first heading. */
   readonly heading: Line | null;
@@ -64,26 +57,45 @@ export const otherHeading = (line: Line): string | null => {
   return /^###(?!#)\s*\S/.test(line.text) ? line.text.trim() : null;
 };
 
-/** Any heading of the fourth level below a requirement is a scenario. */
-export const scenariosOf = ({ lines }: Requirement): Scenario[] => {
-  const starts = lines.flatMap((line, index) => (isScenario(line) ? [index] : []));
-  return starts.map((start, at) => ({
-    name: withoutClosing(lines[start]!.text.replace(/^####\s*(?:Scenario:)?/i, '')),
-    line: lines[start]!.number,
-    hasBody: lines.slice(start + 1, starts[at + 1] ?? lines.length).some((line) => !isBlank(line)),
-  }));
+/** Whether a requirement has a heading of the fourth level with text below it. */
+export const hasScenario = ({ lines }: Requirement): boolean => {
+  let isInScenario = false;
+  return lines.some((line) => {
+    const level = levelOf(line);
+    if (level === null || level > 4) return isInScenario && !isBlank(line);
+    isInScenario = level === 4;
+    return false;
+  });
 };
 
-const isScenario = ({ text, isCode }: Line): boolean => !isCode && /^####(?!#)/.test(text);
+export const hasText = (lines: readonly Line[]): boolean => lines.some((line) => !isBlank(line));
 
-/** What a requirement says above its first scenario. */
+/** The names of the scenarios of a requirement. `####Scenario: …` is no heading, and yet nothing that may get lost. */
+export const scenarioNames = ({ lines }: Requirement): string[] =>
+  lines.flatMap(({ text, isCode }) => {
+    const name = isCode ? null : textAfter(/^####(?:\s+|(?=Scenario:))/i, text);
+    return name === null ? [] : [withoutClosing(name.replace(/^Scenario:/i, ''))];
+  });
+
+/** The number of `#` before a heading; null for any other line. */
+export const levelOf = ({ text, isCode }: Pick<Line, 'text' | 'isCode'>): number | null =>
+  isCode ? null : (/^(#{1,6})\s/.exec(text)?.[1]!.length ?? null);
+
+/** The lines of a section above a heading of the first level, which ends it. */
+export const ownLines = ({ lines }: Section): readonly Line[] => {
+  const end = lines.findIndex((line) => levelOf(line) === 1);
+  return end === -1 ? lines : lines.slice(0, end);
+};
+
+/** What a requirement says above the first heading in it, without code. Fields such as `**ID**: …` count if nothing else is there. */
 export const statementOf = ({ lines }: Requirement): string => {
-  const end = lines.findIndex(isScenario);
-  return lines
+  const end = lines.findIndex((line, index) => index > 0 && levelOf(line) !== null);
+  const texts = lines
     .slice(1, end === -1 ? lines.length : end)
-    .map(({ text }) => text.trim())
-    .filter((text) => text !== '')
-    .join('\n');
+    .filter((line) => !line.isCode && !isBlank(line))
+    .map(({ text }) => text.trim());
+  const sentences = texts.filter((text) => !/^\*\*[^*]+\*\*:/.test(text));
+  return (sentences.length > 0 ? sentences : texts).join('\n');
 };
 
 /** Names that differ only in case or blanks are easily mistaken for each other. */

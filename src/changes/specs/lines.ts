@@ -11,10 +11,16 @@ export interface Line {
 }
 
 /** A code block that is not closed extends to the end of the file. */
-export const readLines = (text: string): Line[] => {
+export const readLines = (text: string): Line[] => scan(text).lines;
+
+/** The number of the line that opens a code block which is not closed; null if there is none. */
+export const openBlockIn = (text: string): number | null => scan(text).openBlock;
+
+const scan = (text: string): { readonly lines: Line[]; readonly openBlock: number | null } => {
   const parts = text.split(/(\r\n?|\n)/);
   const lines: Line[] = [];
   let fence: string | null = null;
+  let openedAt = 0;
   for (let at = 0; at < parts.length; at += 2) {
     const raw = `${parts[at]}${parts[at + 1] ?? ''}`;
     if (raw === '') continue;
@@ -23,9 +29,12 @@ export const readLines = (text: string): Line[] => {
     const closes: boolean = fence !== null && mark !== null && mark.rest === '' && mark.fence.startsWith(fence);
     lines.push({ text: content, raw, number: at / 2 + 1, isCode: fence !== null || mark !== null });
     if (closes) fence = null;
-    else if (fence === null && mark !== null) fence = mark.fence;
+    else if (fence === null && mark !== null) {
+      fence = mark.fence;
+      openedAt = at / 2 + 1;
+    }
   }
-  return lines;
+  return { lines, openBlock: fence === null ? null : openedAt };
 };
 
 /** The mark that opens or closes a code block, and the text behind it. */
@@ -33,6 +42,10 @@ const fenceMark = (text: string): { readonly fence: string; readonly rest: strin
   const found = /^\s*(`{3,}(?=[^`]*$)|~{3,}(?!~))/.exec(text);
   return found && { fence: found[1]!, rest: text.slice(found[0].length).trim() };
 };
+
+/** The text with blanks instead of comments, so that its lines stay where they are. An open one extends to the end. */
+export const withoutComments = (text: string): string =>
+  text.replaceAll(/<!--[\s\S]*?(?:--!?>|$)/g, (comment) => comment.replaceAll(/[^\r\n]/g, ' '));
 
 export const isBlank = ({ text }: Line): boolean => text.trim() === '';
 

@@ -1,6 +1,6 @@
 import { operationOf } from './delta.ts';
 import { type Requirement, requirementsIn, type Section, sectionsIn } from './headings.ts';
-import { type Line, readLines } from './lines.ts';
+import { type Line, openBlockIn, readLines } from './lines.ts';
 
 /** A main spec, which says what is built. The raw text of its parts, joined, is the file. */
 export interface MainSpec {
@@ -10,6 +10,8 @@ export interface MainSpec {
   /** Everything behind the section with the requirements. */
   readonly tail: readonly Line[];
   readonly sections: readonly Section[];
+  /** The line of a code block that is not closed. */
+  readonly openBlock: number | null;
   /** null if there is no section with requirements. */
   readonly requirementsSection: Section | null;
 }
@@ -18,14 +20,15 @@ export const parseMainSpec = (text: string): MainSpec => {
   const lines = readLines(text);
   const sections = sectionsIn(lines);
   const section = sections.find(isRequirements) ?? null;
-  if (section === null) return { head: lines, requirements: [], tail: [], sections, requirementsSection: null };
+  const whole = { sections, openBlock: openBlockIn(text) };
+  if (section === null) return { ...whole, head: lines, requirements: [], tail: [], requirementsSection: null };
   const { before, requirements } = requirementsIn(section.lines);
   const start = section.heading!.number;
   return {
+    ...whole,
     head: lines.slice(0, start + before.length),
     requirements,
     tail: lines.slice(start + section.lines.length),
-    sections,
     requirementsSection: section,
   };
 };
@@ -41,8 +44,15 @@ export interface SpecProblem {
   readonly message: string;
 }
 
+/** Everything behind an open code block belongs to it, and would be lost or hidden with it. */
+export const openBlock = (line: number | null): SpecProblem[] =>
+  line === null
+    ? []
+    : [{ line, message: 'This code block is not closed, so everything below belongs to it. Close it.' }];
+
 /** What makes a main spec ambiguous, so that merging into it could lose text. */
-export const structureProblems = ({ sections, requirements, requirementsSection }: MainSpec): SpecProblem[] => {
+export const structureProblems = (main: MainSpec): SpecProblem[] => {
+  const { sections, requirements, requirementsSection } = main;
   const first = new Map<string, number>();
   const duplicates = requirements.flatMap(({ name, line }) => {
     const earlier = first.get(name);
@@ -66,5 +76,5 @@ export const structureProblems = ({ sections, requirements, requirementsSection 
       message: `Requirement "${name}" is not in the section "## Requirements". Move it there.`,
     })),
   ]);
-  return [...duplicates, ...misplaced].toSorted((a, b) => a.line - b.line);
+  return [...openBlock(main.openBlock), ...duplicates, ...misplaced].toSorted((a, b) => a.line - b.line);
 };

@@ -1,19 +1,11 @@
-import { checkMainSpec } from './check-main.ts';
+import { checkMainSpec, purposeOf } from './check-main.ts';
 import { conflictsIn } from './conflicts.ts';
 import { type Delta, parseDelta } from './delta.ts';
-import {
-  createParts,
-  editParts,
-  type Edited,
-  type MergeCounts,
-  type MergeWarning,
-  noChanges,
-  type Refusal,
-} from './edit.ts';
-import { foldName, type Requirement, requirementsIn } from './headings.ts';
-import { isBlank, type Line } from './lines.ts';
+import { createParts, editParts, type Edited, type MergeCounts, type MergeWarning, type Refusal } from './edit.ts';
+import { hasText, levelOf, requirementsIn } from './headings.ts';
+import type { Line } from './lines.ts';
 import { isPurpose, type MainSpec, parseMainSpec, type SpecProblem, structureProblems } from './main-spec.ts';
-import { keptPart, lineEndOf, renderSpec, saysTheSame } from './render.ts';
+import { lineEndOf, renderSpec } from './render.ts';
 
 export interface MergeRequest {
   /** The path of the capability, such as `auth` or `shop/cart`. */
@@ -41,7 +33,8 @@ export type Merge =
 
 /**
  * Applies the delta of a change to a main spec: renames, then removes, modifies and adds. Bytes of the main spec that the
- * delta is not about are kept. A delta that is merged already changes nothing.
+ * delta is not about are kept. A delta that is merged already changes nothing, or is refused if it uses an old name again:
+ * the main spec does not show whether the rename is done.
  */
 export const mergeSpec = (request: MergeRequest): Merge => {
   const delta = parseDelta(request.delta);
@@ -49,14 +42,19 @@ export const mergeSpec = (request: MergeRequest): Merge => {
   if (conflicts.length > 0) return refused('delta', conflicts);
   if ([delta.added, delta.modified, delta.removed, delta.renamed].every(({ length }) => length === 0))
     return refused('delta', [{ line: null, message: 'It changes no requirement.' }]);
-  const main = parseMainSpec(request.main ?? skeletonOf(request, delta));
+  const purpose = usablePurpose(request, delta);
+  const main = parseMainSpec(request.main ?? skeletonOf(request, purpose));
   const problems = structureProblems(main);
   if (problems.length > 0) return refused('main', problems);
   const edited = request.main === null ? createParts(delta) : editParts(main, delta, lineEndOf(request.main));
-  if (edited.refusals.length > 0 && !isMerged(main, delta)) return { kind: 'refused', refusals: edited.refusals };
-  const warnings = [...edited.warnings, ...generalWarnings(request, delta, main)];
-  const counts = edited.refusals.length > 0 ? noChanges : edited.counts;
-  return settle({ request, delta, main }, { parts: edited.parts, counts, warnings });
+  if (edited.refusals.length > 0) return { kind: 'refused', refusals: edited.refusals };
+  const isPurposeLost = delta.purpose !== null && purpose === null && request.main === null;
+  const warnings = [
+    ...edited.warnings,
+    ...generalWarnings(request, delta, main),
+    ...(isPurposeLost ? [{ line: null, message: unusablePurpose }] : []),
+  ];
+  return settle({ request, delta, main }, { ...edited, warnings });
 };
 
 const refused = (file: Refusal['file'], problems: readonly (SpecProblem | MergeWarning)[]): Merge => ({
@@ -65,7 +63,7 @@ const refused = (file: Refusal['file'], problems: readonly (SpecProblem | MergeW
 });
 
 /** A new main spec, in the form of OpenSpec, which recognises the placeholder of the purpose. */
-const skeletonOf = ({ capability, change }: MergeRequest, { purpose }: Delta): string =>
+const skeletonOf = ({ capability, change }: MergeRequest, purpose: string | null): string =>
   [
     `# ${capability} Specification`,
     '',
@@ -76,21 +74,15 @@ const skeletonOf = ({ capability, change }: MergeRequest, { purpose }: Delta): s
     '',
   ].join('\n');
 
-/** Whether a main spec has everything that a delta leads to. An old name may be in use again after its rename. */
-const isMerged = (main: MainSpec, { added, modified, removed, renamed }: Delta): boolean => {
-  const names = new Map(main.requirements.map((each) => [each.name, keptPart(each)]));
-  const folded = new Set([...names.keys()].map(foldName));
-  const has = (requirement: Requirement) => {
-    const part = names.get(requirement.name);
-    return part !== undefined && saysTheSame(part, requirement);
-  };
-  const reused = new Set([...added.map(({ name }) => name), ...renamed.map(({ to }) => to)]);
-  return (
-    [...added, ...modified].every(has) &&
-    removed.every(({ name }) => !folded.has(foldName(name))) &&
-    renamed.every(({ from, to }) => from !== to && names.has(to) && (!names.has(from) || reused.has(from)))
-  );
+/** The purpose of a delta; null if there is none, or if a new main spec could not be read with it. */
+const usablePurpose = (request: MergeRequest, { purpose }: Delta): string | null => {
+  if (purpose === null || purpose.includes('<!--')) return null;
+  const main = parseMainSpec(skeletonOf(request, purpose));
+  return purposeOf(main) !== '' && structureProblems(main).length === 0 ? purpose : null;
 };
+
+const unusablePurpose =
+  'Its purpose is not used, because it has a comment or a heading that does not belong there. The main spec gets a placeholder.';
 
 const generalWarnings = (
   { main: text }: MergeRequest,
@@ -132,9 +124,9 @@ const settle = (sources: Sources, { parts, counts, warnings }: Omit<Edited, 'ref
 const retireSpec = ({ request, main }: Sources, { counts, warnings }: Pick<Edited, 'counts' | 'warnings'>): Merge => {
   if (!request.retire) return refused('delta', [{ line: null, message: lastRequirement }]);
   const others = main.sections.filter((section) => section !== main.requirementsSection && !isPurpose(section));
-  const other = others.find(({ lines }) => hasText(lines));
+  const other = others.find(({ lines }) => isMoreThanTitle(lines));
   const preamble = requirementsIn(main.requirementsSection?.lines ?? []).before;
-  if (other === undefined && !hasText(preamble)) return { kind: 'deleted', counts, warnings };
+  if (other === undefined && !isMoreThanTitle(preamble)) return { kind: 'deleted', counts, warnings };
   const line = other === undefined ? main.requirementsSection!.heading!.number : (other.heading?.number ?? null);
   return refused('main', [
     { line, message: 'It would be deleted with text that belongs to no requirement. Move or delete that text first.' },
@@ -145,7 +137,7 @@ const lastRequirement =
   'It removes the last requirement of the main spec. To delete that spec, set "retire_capabilities: true" in the settings of the change.';
 
 /** The title of a spec does not count. */
-const hasText = (lines: readonly Line[]): boolean => lines.some((line) => !isBlank(line) && !/^#\s/.test(line.text));
+const isMoreThanTitle = (lines: readonly Line[]): boolean => hasText(lines.filter((line) => levelOf(line) !== 1));
 
 /** More errors of a main spec are not reported. */
 const mostErrors = 100;

@@ -1,7 +1,7 @@
-import { isNormative, type Level, noScenario, type SpecIssue } from './check-main.ts';
+import { type Level, noScenario, type SpecIssue, statementIssues } from './check-main.ts';
 import { conflictsIn } from './conflicts.ts';
 import { type Delta, parseDelta } from './delta.ts';
-import { type Requirement, scenariosOf, statementOf } from './headings.ts';
+import { hasScenario, type Requirement } from './headings.ts';
 import { mergeSpec, strayRequirement } from './merge.ts';
 
 /** An issue of a file. */
@@ -41,11 +41,12 @@ export const checkDelta = (given: DeltaFile, { change, retire }: { change: strin
 
 const issue = (level: Level, line: number | null, message: string): SpecIssue => ({ level, line, message });
 
-const sectionIssues = ({ sections, strays, headings }: Delta): SpecIssue[] => [
+/** An empty section is an error only if the others are empty as well. */
+const sectionIssues = ({ sections, isEmpty, strays, headings }: Delta): SpecIssue[] => [
   ...(sections.length > 0 ? [] : [issue('error', null, noSection)]),
-  ...sections
-    .filter(({ isEmpty }) => isEmpty)
-    .map(({ operation, line }) => issue('error', line, `"## ${operation} Requirements" has no requirement.`)),
+  ...(isEmpty ? sections : []).map(({ operation, line }) =>
+    issue('error', line, `"## ${operation} Requirements" has no requirement.`),
+  ),
   ...strays.map(({ name, line }) => issue('warning', line, strayRequirement(name))),
   ...headings.map(({ name, line }) =>
     issue('info', line, `"${name}" names no requirement. Write "### Requirement: …" if it should.`),
@@ -62,22 +63,10 @@ const contentIssues = ({ added, modified }: Delta): SpecIssue[] => [
   ...modified.flatMap((each) => requirementIssues(each, 'MODIFIED:')),
 ];
 
-const requirementIssues = (requirement: Requirement, kind: string): SpecIssue[] => {
-  const { name, line } = requirement;
-  const statement = statementOf(requirement);
-  return [
-    ...statementIssues(requirement, statement, kind),
-    ...(scenariosOf(requirement).some(({ hasBody }) => hasBody) ? [] : [issue('error', line, noScenario(kind, name))]),
-  ];
-};
-
-const statementIssues = ({ name, line }: Requirement, statement: string, kind: string): SpecIssue[] => {
-  if (isNormative(statement)) return [];
-  if (statement !== '') return [issue('warning', line, `${kind} "${name}" has no SHALL or MUST.`)];
-  return isNormative(name)
-    ? [issue('error', line, `${kind} "${name}" says SHALL or MUST only in its heading. Write the sentence below it.`)]
-    : [issue('error', line, `${kind} "${name}" has no text. Write below the heading what the system SHALL do.`)];
-};
+const requirementIssues = (requirement: Requirement, kind: string): SpecIssue[] => [
+  ...statementIssues(requirement, kind),
+  ...(hasScenario(requirement) ? [] : [issue('error', requirement.line, noScenario(kind, requirement.name))]),
+];
 
 /** By file, then by line; what is about a whole file comes first. */
 export const byPlace = (a: Issue, b: Issue): number =>

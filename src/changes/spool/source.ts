@@ -60,6 +60,7 @@ const createChange = ({ id, name, base, folder }: Place): Change => {
       delta: join(folder, 'specs'),
       main: specsIn(base),
       settings: join(folder, `${base.replace(/^.*\//, '')}.yaml`),
+      needsSchema: false,
       isRequired: false,
     },
     archiveFolder: archiveIn(base),
