@@ -2,17 +2,20 @@ import { basename, join } from 'node:path';
 import { userError, type UserError } from '../errors.ts';
 import { checkFileInside, isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
+import { changesWithRuns } from '../store/runs.ts';
 import { taskFilePath } from './file/path.ts';
 import { fileChange, fileSource, idOfFile, pathIn } from './file/source.ts';
 import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
 import { matchId } from './ids.ts';
 import { attempt, problemText } from './problems.ts';
+import { recordedSource } from './recorded-source.ts';
 import type { Change, ChangeSource } from './source.ts';
 import { spoolSource } from './spool/source.ts';
 
 /*
  * A change has the id that its source gives it. If several sources of a project have a change with the same id, the ids
- * of all of them begin with the name of the source, as in `kiro:login`. The ID of a task file never changes.
+ * of all of them begin with the name of the source, as in `kiro:login`. Only a change that was run keeps the id of its
+ * runs, whatever the sources have since: its state, its lock and its branch have that name.
  */
 
 interface SourceRow {
@@ -77,22 +80,29 @@ interface Listed {
 }
 
 /** Lists what each source has, with ids that differ. */
-const identify = (
-  sources: readonly ChangeSource[],
+const identify = async (
+  project: Project,
   namesIn: (source: ChangeSource) => readonly string[],
-): readonly Listed[] => {
+): Promise<readonly Listed[]> => {
+  const sources = await openSources(project);
   const all = sources.flatMap((source) => namesIn(source).map((name) => ({ source, name })));
   const counts = new Map<string, number>();
   for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const isPlain = ({ source, name }: (typeof all)[number]) => source.name === 'file' || counts.get(name) === 1;
+  const withRuns = new Set(changesWithRuns(project));
+  const isPlain = ({ source, name }: (typeof all)[number]) => {
+    if (source.name === 'file') return true;
+    if (withRuns.has(`${source.name}:${name}`) || splitId(name).source !== null) return false;
+    const owner = withRuns.has(name) ? recordedSource(project.root, name) : null;
+    return owner === null ? counts.get(name) === 1 : owner === source.name;
+  };
   return all.map((each) => ({ ...each, id: isPlain(each) ? each.name : `${each.source.name}:${each.name}` }));
 };
 
 const listed = async (project: Project): Promise<readonly Listed[]> =>
-  identify(await openSources(project), (source) => source.list(project.root));
+  identify(project, (source) => source.list(project.root));
 
 const listedArchived = async (project: Project): Promise<readonly Listed[]> =>
-  identify(await openSources(project), (source) => [...new Set(source.listArchived(project.root))]);
+  identify(project, (source) => [...new Set(source.listArchived(project.root))]);
 
 /** A change of a list. One with a problem cannot be read, and does not keep the others from being listed. */
 export type ListedChange = {
@@ -146,28 +156,30 @@ const describe = (
 
 /** The ids of the active changes, sorted. `only` is the name of a source. */
 export const listChanges = async (project: Project, only: string | null = null): Promise<string[]> =>
-  (await listed(project))
-    .filter(({ source }) => only === null || source.name === only)
-    .map(({ id }) => id)
-    .toSorted();
+  idsIn(await listedIn(project, only));
+
+const listedIn = async (project: Project, only: string | null): Promise<readonly Listed[]> =>
+  (await listed(project)).filter(({ source }) => only === null || source.name === only);
+
+const idsIn = (all: readonly Listed[]): string[] => all.map(({ id }) => id).toSorted();
 
 export const listArchived = async (project: Project): Promise<string[]> =>
   (await listedArchived(project)).map(({ id }) => id);
 
 /** Returns the id of the active change that matches; throws an error that lists the candidates if not exactly one does. */
 export const resolveChange = async (project: Project, query: string, only: string | null = null): Promise<string> =>
-  resolveAmong(project, query, await listChanges(project, only));
+  resolveAmong(project, query, await listedIn(project, only));
 
 /** The same for a command that only reads: if no active change matches, an archived one may. */
 export const resolveAnyChange = async (project: Project, query: string): Promise<string> => {
-  const ids = await listChanges(project);
-  const archived = matchQuery(query, ids).kind === 'none' ? await listArchived(project) : [];
+  const active = await listed(project);
+  const archived = matchQuery(query, active).kind === 'none' ? await listedArchived(project) : [];
   const isArchived = archived.length > 0 && matchQuery(query, archived).kind !== 'none';
-  return resolveAmong(project, query, isArchived ? archived : ids);
+  return resolveAmong(project, query, isArchived ? archived : active);
 };
 
-const resolveAmong = async (project: Project, query: string, ids: readonly string[]): Promise<string> => {
-  const match = matchQuery(query, ids);
+const resolveAmong = async (project: Project, query: string, all: readonly Listed[]): Promise<string> => {
+  const match = matchQuery(query, all);
   switch (match.kind) {
     case 'one':
       return match.id;
@@ -177,26 +189,32 @@ const resolveAmong = async (project: Project, query: string, ids: readonly strin
       // The change may be in a source that is not used.
       const [unused] = unusedSources(project).values();
       if (unused !== undefined) throw unused;
-      throw userError('unknown-change', { query, folder: await changeFolders(project), near: match.near, ids });
+      throw userError('unknown-change', {
+        query,
+        folder: await changeFolders(project),
+        near: match.near,
+        ids: idsIn(all),
+      });
     }
   }
 };
 
-/** The name of a source may be given or left out: `login` matches `kiro:login`, and `kiro:login` matches `login`. */
-const matchQuery = (query: string, ids: readonly string[]): ReturnType<typeof matchId> => {
-  const match = matchId(query, ids);
+/** The name of a source may be given or left out: `login` matches `kiro:login`, and `kiro:login` matches `login` of Kiro. */
+const matchQuery = (query: string, all: readonly Listed[]): ReturnType<typeof matchId> => {
+  const match = matchId(query, idsIn(all));
   if (match.kind !== 'none') return match;
-  const named = ids.filter((id) => splitId(id).name === query);
-  if (named.length > 0) return named.length === 1 ? { kind: 'one', id: named[0]! } : { kind: 'several', ids: named };
-  const { source, name } = splitId(query);
-  return source !== null && ids.includes(name) ? { kind: 'one', id: name } : match;
+  const named = idsIn(all.filter((each) => isNamed(each, query)));
+  if (named.length > 1) return { kind: 'several', ids: named };
+  return named.length === 1 ? { kind: 'one', id: named[0]! } : match;
 };
 
+/** Whether a text names a change exactly, with or without the name of its source. */
+const isNamed = ({ id, source, name }: Listed, text: string): boolean =>
+  [id, name, `${source.name}:${name}`].includes(text);
+
 /** Whether a text is the id of an active change, with or without the name of its source. */
-export const isChangeId = async (project: Project, text: string): Promise<boolean> => {
-  const ids = await listChanges(project);
-  return [text, splitId(text).name].some((each) => ids.includes(each)) || ids.some((id) => splitId(id).name === text);
-};
+export const isChangeId = async (project: Project, text: string): Promise<boolean> =>
+  (await listed(project)).some((each) => isNamed(each, text));
 
 /** Splits `kiro:login` into the name of the source and what the source calls the change. */
 const splitId = (id: string): { readonly source: SourceName | null; readonly name: string } => {
@@ -212,13 +230,12 @@ export const changeOf = async (project: Project, id: string, from: string | null
   const { root } = project;
   const path = pathIn(from ?? '');
   if (path !== null) return fileChange(root, id, path);
-  const sources = await openSources(project);
   const { source, name } = splitId(id);
   const wanted = source ?? from;
   const found =
     wanted === null
-      ? sources.find((each) => each.list(root).includes(name))
-      : sources.find((each) => each.name === wanted);
+      ? (await listed(project)).find((each) => each.id === id)?.source
+      : (await openSources(project)).find((each) => each.name === wanted);
   const unused = found === undefined ? unusedSources(project).get(wanted as SourceName) : undefined;
   if (unused !== undefined) throw unused;
   return { ...(found ?? spoolSource).change(root, name), id };

@@ -1,5 +1,13 @@
 import { userError } from '../errors.ts';
-import { archivedChange, changeOf, changesOfModule, listArchived, listChanges } from '../changes/sources.ts';
+import {
+  archivedChange,
+  changeOf,
+  changesOfModule,
+  isChangeId,
+  listArchived,
+  listChanges,
+  resolveChange,
+} from '../changes/sources.ts';
 import { textInside } from '../files/inside.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
@@ -44,6 +52,8 @@ const find = async (project: Project, query: string): Promise<Found> => {
     case 'several':
       throw userError('ambiguous-id', query, match.ids);
     case 'none':
+      if (await isChangeId(project, query))
+        return { kind: 'change', id: await resolveChange(project, query), archived: false };
       return findArchived(project, query, match.near);
   }
 };

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { itoTree, kiroTree, noSpool, openSpecTree, specKitTree } from '../fixtures/specs/trees.ts';
@@ -201,6 +201,30 @@ describe('several sources in one project', () => {
     ]);
     expect(project.state('kiro:login').source).toBe('kiro');
     expect(project.state('other').source).toBe('kiro');
+  });
+
+  test('a change that was run keeps its ID, whatever other sources have since', async () => {
+    const project = createProject({ files: both, agent: [promise] });
+    await project.spool('ralph', 'other');
+    await project.spool('ralph', 'kiro:login');
+    project.write('openspec/changes/other/proposal.md', 'Another one.\n');
+    project.write('openspec/changes/kiro:odd/proposal.md', 'Odd.\n');
+    rmSync(project.path('openspec/changes/login'), { recursive: true });
+
+    const list = JSON.parse((await project.spool('list', '--json')).stdout) as {
+      id: string;
+      source: string;
+      lastRun: unknown;
+    }[];
+    expect(list.map(({ id, source, lastRun }) => [id, source, lastRun !== null])).toEqual([
+      ['002-01_add-ralph-loop', 'spool', false],
+      ['kiro:login', 'kiro', true],
+      ['openspec:kiro:odd', 'openspec', false],
+      ['openspec:other', 'openspec', false],
+      ['other', 'kiro', true],
+    ]);
+    expect((await project.spool('status', 'kiro:other')).stdout).toContain('other  Complete');
+    expect((await project.spool('show', 'kiro:odd')).stdout).toContain('Odd.');
   });
 
   test('an agent cannot replace its change with one of the same name in another source', async () => {

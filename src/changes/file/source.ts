@@ -1,8 +1,6 @@
 import { isFileInside, textInside } from '../../files/inside.ts';
-import { readJson } from '../../files/read.ts';
-import { stateFile } from '../../store/paths.ts';
 import { changesWithRuns } from '../../store/runs.ts';
-import { isObject } from '../../text/shape.ts';
+import { recordedSource } from '../recorded-source.ts';
 import type { Change, ChangeSource } from '../source.ts';
 import { formatOf } from './formats.ts';
 import { idsOf } from './id.ts';
@@ -50,11 +48,6 @@ const recordedPath = (root: string, id: string): string | null => {
   if (!/^[a-z0-9-]+$/.test(id)) return null;
   const path = pathIn(recordedSource(root, id) ?? '');
   return path !== null && idsOf(path).includes(id) ? path : null;
-};
-
-const recordedSource = (root: string, id: string): string | null => {
-  const state = readJson(stateFile({ root }, id));
-  return isObject(state) ? String(state.source) : null;
 };
 
 /** Returns the ID of a file, which differs from those of other files that were run and from other changes. */
