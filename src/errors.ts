@@ -406,6 +406,11 @@ const table = {
     text: (change: string, open: number, total: number) =>
       `${change} has ${open} open ${open === 1 ? 'task' : 'tasks'} (of ${total}). Finish ${open === 1 ? 'it' : 'them'}, or archive the change anyway with --force.`,
   },
+  'not-landed': {
+    exit: 2,
+    text: (change: string, branch: string, land: string) =>
+      `${change} has work on ${branch} that has not landed. Land it first: ${land}. To discard it, delete the branch.`,
+  },
   'no-archive': {
     exit: 2,
     text: (id: string, source: string) =>

@@ -13,9 +13,12 @@ import { countTasks } from '../changes/tasks/task.ts';
 import { finishArchive } from '../changes/archive/finish.ts';
 import { renderIssue } from '../report/issues.ts';
 import { say } from '../report/message.ts';
+import { overview } from '../report/overview.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
 import { lockChange } from '../store/run-lock.ts';
+import { readState } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { unifiedDiff } from '../text/unified-diff.ts';
 import type { Invocation } from './shared/command.ts';
 
@@ -31,6 +34,8 @@ export const run = async (invocation: Invocation): Promise<number> => {
     showPlan(planFor(project, change, invocation), invocation);
     return 0;
   }
+  const branch = await branchToLand(project, change, invocation);
+  if (branch !== null) throw userError('not-landed', id, branch, commandLine('spool', 'land', id));
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
   const lock = lockChange(project, id, { treeFolder: null });
@@ -46,6 +51,12 @@ export const run = async (invocation: Invocation): Promise<number> => {
   } finally {
     lock.release();
   }
+};
+
+/** The branch of the change if it has work that has not landed, and would be forgotten. */
+const branchToLand = async (project: Project, change: Change, { env }: Invocation): Promise<string | null> => {
+  const { lastRun } = await overview(project, change, { env });
+  return lastRun?.landed === false ? ((await readState(project, change.id))?.workspace?.branch ?? null) : null;
 };
 
 /** Throws if the specs cannot be merged, and prints why. */

@@ -298,6 +298,15 @@ test('changes of OpenSpec before version 1 are read too', async () => {
   expect(project.calls()[0]?.prompt).toContain('Old layout.');
 });
 
+test('a change whose branch has not landed is not archived', async () => {
+  const work = `echo done > work.txt\n${promise}`;
+  const project = createProject({ files: { ...noSpool, ...openSpecTree }, agent: [work] });
+  await project.spool('ralph', 'add-2fa', '--worktree');
+  const archive = await project.spool('archive', 'add-2fa', '--force');
+  expect(archive).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('spool land add-2fa') });
+  expect((await project.spool('list')).stdout).toContain('not landed');
+});
+
 test('a finished OpenSpec change is archived where OpenSpec looks for it', async () => {
   const project = createProject({ files: { ...noSpool, ...openSpecTree } });
   const archived = await project.spool('archive', 'add-2fa', '--force');
