@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { filesInside, isFileInside } from '../files/inside.ts';
 import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection, SpecPaths } from './source.ts';
 import { markdownTasks } from './tasks/format.ts';
@@ -14,8 +14,10 @@ export interface FolderLayout {
   readonly tasks: string;
   /** What a file is, by its path in the folder; `other` files are not guarded. */
   readonly kindOf: (name: string) => ChangeFile['kind'];
-  /** Names in the folder that are guarded whether or not they exist, so that an agent cannot add them. */
-  readonly fixed?: readonly string[];
+  /** Names in the folder that an agent must not create. */
+  readonly closed?: readonly string[];
+  /** Whether an agent must not create specs. */
+  readonly hasClosedSpecs?: boolean;
   /** Files outside of the folder that belong to the goal. */
   readonly shared?: (root: string) => ChangeDocument[];
   /** Files and folders outside of the folder that a worktree needs. */
@@ -31,7 +33,7 @@ export interface FolderLayout {
 
 /** A change whose files are in one folder. Links are ignored. */
 export const folderChange = (layout: FolderLayout): Change => {
-  const { id, source, folder, module = null, proposal, tasks, kindOf, fixed = [], planningFolders } = layout;
+  const { id, source, folder, module = null, proposal, tasks, kindOf, closed = [], planningFolders } = layout;
   const sections = layout.sections ?? (() => []);
   return {
     id,
@@ -48,12 +50,15 @@ export const folderChange = (layout: FolderLayout): Change => {
     isExact: (path) => path.startsWith(`${folder}/`) && kindOf(path.slice(folder.length + 1)) === 'checklist',
     isTemplate: layout.isTemplate ?? (() => false),
     documents(root) {
-      const names = new Set([proposal, ...filesInside(root, folder), tasks, ...fixed]);
-      const own = [...names].flatMap((name) => {
+      const names = new Set([proposal, ...filesInside(root, folder), tasks, ...closed]);
+      const own = [...names].flatMap((name): ChangeDocument[] => {
         const kind = name === proposal ? 'proposal' : name === tasks ? 'tasks' : kindOf(name);
-        return kind === 'other' ? [] : [{ kind, path: join(folder, name), name: shortName(kind, name) }];
+        const isClosed =
+          closed.includes(name) || kind === 'checklist' || (kind === 'spec' && layout.hasClosedSpecs === true);
+        return kind === 'other' ? [] : [{ kind, path: join(folder, name), name: shortName(kind, name), isClosed }];
       });
-      return [...own, ...(layout.shared?.(root) ?? [])].toSorted(
+      const others = [...specDocuments(root, layout.specs), ...(layout.shared?.(root) ?? [])];
+      return [...own, ...others.map((each) => ({ ...each, isClosed: true }))].toSorted(
         (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind),
       );
     },
@@ -71,6 +76,17 @@ export const folderChange = (layout: FolderLayout): Change => {
   };
 };
 
+/** What decides how the specs of a change are merged. */
+const specDocuments = (root: string, specs: SpecPaths | undefined): ChangeDocument[] =>
+  specs === undefined
+    ? []
+    : [
+        { kind: 'context', path: specs.settings, name: basename(specs.settings) },
+        ...filesInside(root, specs.main)
+          .filter((name) => name.endsWith('.md'))
+          .map((name): ChangeDocument => ({ kind: 'main-spec', path: join(specs.main, name), name })),
+      ];
+
 /** More files of a change are not listed. */
 const mostFiles = 1000;
 
@@ -82,6 +98,7 @@ const order: readonly ChangeFile['kind'][] = [
   'module',
   'context',
   'checklist',
+  'main-spec',
   'other',
 ];
 

@@ -1,7 +1,7 @@
 import type { TaskFormat } from './tasks/format.ts';
 
-/** `context` is what the project says about all changes; a `checklist` is ticked by reviewers only. */
-export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module' | 'context' | 'checklist';
+/** `context` is what the project says about all changes; a `checklist` is ticked by reviewers only; archiving writes a `main-spec`. */
+export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module' | 'context' | 'checklist' | 'main-spec';
 
 /** A file that defines what a change must achieve. */
 export interface ChangeDocument {
@@ -10,6 +10,8 @@ export interface ChangeDocument {
   readonly path: string;
   /** A short name: that of a spec is relative to the folder of the specs, such as `login/spec.md`. */
   readonly name: string;
+  /** An agent must not create it: what comes after the run would use it. */
+  readonly isClosed?: boolean;
 }
 
 export interface ChangeFile {

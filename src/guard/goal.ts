@@ -26,6 +26,8 @@ export interface Goal {
   readonly tasksKey: string;
   /** The keys of everything that exists now, and of files that must not be added. */
   keys(): string[];
+  /** The keys of files that an agent must not create, as far as they exist. */
+  closedKeys(): ReadonlySet<string>;
   /** Whether a key decides the outcome of a command, and is not a document of the change. */
   isDecider(key: string): boolean;
   hashes(keys: Iterable<string>): Hashes;
@@ -60,6 +62,12 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
     keys: () => [
       ...new Set([...documents().map(({ path }) => path), ...ownText, configPath, ...decidersOf(commands, files)]),
     ],
+    closedKeys: () =>
+      new Set(
+        documents()
+          .filter(({ isClosed }) => isClosed)
+          .map(({ path }) => path),
+      ),
     isDecider: (key) => !isPlanning(change, splitKey(key).path),
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     hashIn,
@@ -76,6 +84,7 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
         ...named('module'),
         ...named('context'),
         ...count(named('checklist').length, 'checklist'),
+        ...count(named('main-spec').length, 'main spec'),
         ...(exists(configPath) ? ['config.json'] : []),
         ...decidersOf(commands, files)
           .filter((key) => hashOf(key) !== null)

@@ -13,6 +13,7 @@ import {
   settle,
   type Tampering,
   withAccepted,
+  withTasksOf,
 } from './memory.ts';
 import { loadMemory, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
 import type { Redactor } from '../secrets/redact.ts';
@@ -59,7 +60,8 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   const { folder, commands, committedSince } = request;
   const goal = openGoal(request);
   const saved = loadMemory(folder);
-  const opened = acceptedIn(folder, saved === null ? emptyMemory(commands) : withCommands(saved, commands, goal));
+  const known = saved === null ? emptyMemory(commands) : withTasksOf(withCommands(saved, commands, goal), goal);
+  const opened = acceptedIn(folder, known);
   const memory = opened.working && committedSince ? await withCommits(opened, goal, committedSince) : opened;
   return {
     isNew: saved === null || !isSameList(saved.commands, commands),
@@ -136,7 +138,7 @@ const wholeState = (goal: Goal, { expected, created }: Memory): GoalState =>
 /** `hashed` returns the keys to hash, given those of the goal. */
 const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState => {
   const keys = goal.keys();
-  return { ...tasksOf(goal), keys, hashes: goal.hashes(new Set(hashed(keys))) };
+  return { ...tasksOf(goal), keys, closed: goal.closedKeys(), hashes: goal.hashes(new Set(hashed(keys))) };
 };
 
 const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
@@ -151,7 +153,7 @@ export const acceptGoal = (request: GuardRequest): Tampering[] => {
   // Twice, because a run may be writing the file.
   const saved = loadMemory(folder) ?? loadMemory(folder);
   if (saved === null) return [];
-  const memory = withCommands(saved, commands, goal);
+  const memory = withTasksOf(withCommands(saved, commands, goal), goal);
   const differences = differencesNow(memory, goal);
   if (differences.length === 0) return [];
   const keys = goal.keys().filter((key) => !memory.created.includes(key));

@@ -13,6 +13,8 @@ export interface Memory {
   readonly expected: Hashes;
   readonly seen: Hashes;
   readonly expectedTasks: readonly string[];
+  /** The file that has them. */
+  readonly tasksKey?: string;
   /** Keys that agents have created. */
   readonly created: readonly string[];
 }
@@ -28,6 +30,8 @@ export type Tampering =
 /** The goal as it is now. */
 export interface GoalState {
   readonly keys: readonly string[];
+  /** Those that an agent must not create. */
+  readonly closed: ReadonlySet<string>;
   readonly hashes: Hashes;
   readonly tasksKey: string;
   readonly taskTitles: () => string[];
@@ -44,6 +48,13 @@ export const emptyMemory = (commands: readonly string[]): Memory => ({
   created: [],
 });
 
+/** Other settings may name another task file. Whoever changed them, no task of the file before has disappeared. */
+export const withTasksOf = (
+  memory: Memory,
+  { tasksKey, taskTitles }: Pick<GoalState, 'tasksKey' | 'taskTitles'>,
+): Memory =>
+  (memory.tasksKey ?? tasksKey) === tasksKey ? memory : { ...memory, tasksKey, expectedTasks: taskTitles() };
+
 export const isEmpty = ({ seen }: Memory): boolean => Object.keys(seen).length === 0;
 
 /** Whether the user has made this version of a key. */
@@ -57,31 +68,36 @@ export const withAccepted = (memory: Memory, { expected, expectedTasks }: Accept
 });
 
 /** Makes the edits of the user part of the expected goal. `hashes` must have all keys of the goal and of the memory. */
-export const settle = (memory: Memory, { hashes, tasksKey, taskTitles }: GoalState): Memory => {
+export const settle = (memory: Memory, { hashes, closed, tasksKey, taskTitles }: GoalState): Memory => {
   const isKnown = (key: string) => key in memory.seen || key in memory.expected;
   const wasCreated = new Set(memory.created);
   const isOfUser = (key: string) => isUsers(memory, key, hashes[key]);
   const isOfAgent = (key: string) => (wasCreated.has(key) ? !isOfUser(key) : memory.working && !isKnown(key));
   const keys = Object.keys(hashes);
-  const expected = keys
-    .filter((key) => !isOfAgent(key))
-    .map((key) => [key, isOfUser(key) ? hashes[key]! : memory.expected[key]!]);
+  const ofAgent = keys.filter(isOfAgent);
+  const expected = [
+    ...keys.filter((key) => !isOfAgent(key)).map((key) => [key, isOfUser(key) ? hashes[key]! : memory.expected[key]!]),
+    ...ofAgent.filter((key) => closed.has(key)).map((key) => [key, null]),
+  ];
   return {
     ...memory,
     working: false,
     expected: Object.fromEntries(expected) as Hashes,
     seen: hashes,
     expectedTasks: isOfUser(tasksKey) ? taskTitles() : memory.expectedTasks,
-    created: keys.filter(isOfAgent),
+    tasksKey,
+    created: ofAgent.filter((key) => !closed.has(key)),
   };
 };
 
 export const beforeAgent = (memory: Memory, goal: GoalState): Memory => ({ ...settle(memory, goal), working: true });
 
 /** Not for an empty memory: the agent would have created everything. */
-export const afterAgent = (memory: Memory, { keys, hashes }: GoalState): Memory => {
+export const afterAgent = (memory: Memory, { keys, closed, hashes }: GoalState): Memory => {
   const appeared = keys.filter((key) => !(key in memory.expected));
-  return { ...memory, working: false, seen: hashes, created: [...new Set([...memory.created, ...appeared])] };
+  const created = [...new Set([...memory.created, ...appeared.filter((key) => !closed.has(key))])];
+  const absent = Object.fromEntries(appeared.filter((key) => closed.has(key)).map((key) => [key, null]));
+  return { ...memory, working: false, expected: { ...memory.expected, ...absent }, seen: hashes, created };
 };
 
 export interface Synced {
@@ -117,7 +133,7 @@ export const afterSync = (
 
 export const differencesFrom = (
   { expected, expectedTasks }: Memory,
-  { hashes, tasksKey, taskTitles }: Omit<GoalState, 'keys'>,
+  { hashes, tasksKey, taskTitles }: Omit<GoalState, 'keys' | 'closed'>,
 ): Tampering[] => {
   const changed = Object.keys(expected)
     .filter((key) => key !== tasksKey && hashes[key] !== expected[key])

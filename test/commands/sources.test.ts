@@ -143,6 +143,58 @@ describe.each(formats)('a change of $source', ({ source, id, tree, tasks, total,
   });
 });
 
+test.each([
+  {
+    source: 'openspec',
+    id: 'add-2fa',
+    tree: {
+      ...openSpecTree,
+      'openspec/specs/auth/spec.md': '## Purpose\n\nAll.\n\n## Requirements\n',
+      'openspec/schemas/mine/schema.yaml': 'apply:\n  tracks: mine.md\n',
+      'openspec/changes/add-2fa/.openspec.yaml': null,
+    },
+    added: ['openspec/changes/add-2fa/specs/evil/spec.md', 'openspec/specs/evil/spec.md'],
+    changed: ['openspec/specs/auth/spec.md'],
+    settings: 'openspec/changes/add-2fa/.openspec.yaml',
+  },
+  {
+    source: 'kiro',
+    id: 'dark-mode',
+    tree: kiroTree,
+    added: ['.kiro/steering/z.md', '.kiro/specs/dark-mode/research.md'],
+    changed: [],
+  },
+  {
+    source: 'spec-kit',
+    id: '001-photo-albums',
+    tree: specKitTree,
+    added: ['specs/001-photo-albums/checklists/new.md', 'specs/001-photo-albums/research.md'],
+    changed: [],
+  },
+])('an agent adds nothing to the goal of a change of $source', async ({ id, tree, added, changed, settings }) => {
+  const adds = [...added, ...changed].map((file) => `mkdir -p "$(dirname '${file}')"; echo '- [x] More' >> '${file}'`);
+  const other = settings === undefined ? '' : `printf 'schema: mine\n' > ${settings}`;
+  const project = createProject({
+    files: { ...noSpool, ...tree },
+    agent: [`${adds.join('\n')}\n${other}\n${promise}`],
+  });
+
+  expect(await project.spool('ralph', id, '--max-iterations', '1')).toMatchObject({ code: 3 });
+  const found = [
+    ...(settings === undefined ? added : [...added, settings]).map(
+      (file) => `${file} was added while the agent was running`,
+    ),
+    ...changed.map((file) => `${file} was changed while the agent was running`),
+  ];
+  expect(project.history(id)[0]?.gate?.tampering.toSorted()).toEqual(found.toSorted());
+  if (settings === undefined) return;
+  // The next run has another task file, and the settings are still to blame.
+  project.write('openspec/changes/add-2fa/mine.md', '- [x] Nothing\n');
+  expect(await project.spool('ralph', id, '--require-tasks', '--max-iterations', '1')).toMatchObject({ code: 3 });
+  expect(project.history(id)[1]?.gate?.tampering.join()).toContain('.openspec.yaml was added');
+  expect(project.history(id)[1]?.gate?.tampering.join()).not.toContain('task');
+});
+
 test('the checklists of spec-kit may not be ticked by an agent', async () => {
   const checklist = 'specs/001-photo-albums/checklists/ux.md';
   const project = createProject({

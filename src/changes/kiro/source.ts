@@ -31,7 +31,7 @@ const createChange = (id: string, { base, proposal }: { base: string; proposal: 
     tasks: 'tasks.md',
     planningFolders: [base, '.spool'],
     kindOf: (name) => (name.endsWith('.md') || name === 'spec.json' ? 'design' : 'other'),
-    fixed: ['design.md'],
+    closed: ['design.md', 'research.md', 'spec.json'],
     shared: (root) => steeringOf(root, base),
     sharedPaths: (root) => steeringOf(root, base).map(({ path }) => path),
     sections: (root) => sectionsOf(root, { base, folder }),

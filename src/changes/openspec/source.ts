@@ -43,7 +43,8 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
     planningFolders: [base, '.spool'],
     kindOf: (name: string): ChangeFile['kind'] =>
       name.startsWith('specs/') ? 'spec' : name.endsWith('.md') ? 'design' : 'other',
-    fixed: ['design.md'],
+    closed: ['design.md'],
+    hasClosedSpecs: true,
     specs: {
       delta: join(folder, 'specs'),
       main: join(base, 'specs'),
@@ -52,10 +53,7 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
       isRequired: true,
     },
     archiveFolder: join(base, 'changes', 'archive'),
-    shared: (): ChangeDocument[] => [
-      { kind: 'context', path: changeSettingsFile(folder), name: '.openspec.yaml' },
-      ...shared(base),
-    ],
+    shared: () => shared(base),
     sharedPaths: () => shared(base).map(({ path }) => path),
   };
   const names = (at: string) => folderChange(layout).documents(at);

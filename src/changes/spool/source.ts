@@ -55,7 +55,6 @@ const createChange = ({ id, name, base, folder }: Place): Change => {
     proposal: 'proposal.md',
     tasks: 'tasks.md',
     kindOf,
-    fixed: ['design.md'],
     specs: {
       delta: join(folder, 'specs'),
       main: specsIn(base),

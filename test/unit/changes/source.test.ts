@@ -91,20 +91,22 @@ describe('a change', () => {
 
   test('has every document that defines the goal, hidden specs included', async () => {
     write(everything);
-    expect((await changeOf({ root }, id)).documents(root)).toEqual([
-      { kind: 'proposal', path: `${folder}/proposal.md`, name: 'proposal.md' },
-      { kind: 'spec', path: `${folder}/specs/.hidden.md`, name: '.hidden.md' },
-      { kind: 'spec', path: `${folder}/specs/login/spec.md`, name: 'login/spec.md' },
-      { kind: 'tasks', path: `${folder}/tasks.md`, name: 'tasks.md' },
-      { kind: 'design', path: `${folder}/design.md`, name: 'design.md' },
-      { kind: 'module', path: `${module}/module.md`, name: 'module.md' },
+    const documents = (await changeOf({ root }, id)).documents(root);
+    expect(documents.map(({ kind, path, name, isClosed }) => [kind, path, name, isClosed])).toEqual([
+      ['proposal', `${folder}/proposal.md`, 'proposal.md', false],
+      ['spec', `${folder}/specs/.hidden.md`, '.hidden.md', false],
+      ['spec', `${folder}/specs/login/spec.md`, 'login/spec.md', false],
+      ['tasks', `${folder}/tasks.md`, 'tasks.md', false],
+      ['design', `${folder}/design.md`, 'design.md', false],
+      ['module', `${module}/module.md`, 'module.md', true],
+      ['context', `${folder}/.spool.yaml`, '.spool.yaml', true],
     ]);
   });
 
   test('lists documents with a fixed name before they exist', async () => {
     const change = await changeOf({ root }, id);
     const kinds = change.documents(root).map(({ kind }) => kind);
-    expect(kinds).toEqual(['proposal', 'tasks', 'design']);
+    expect(kinds).toEqual(['proposal', 'tasks', 'context']);
   });
 
   test('lists its files in reading order, without the proposal and hidden ones', async () => {
