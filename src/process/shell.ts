@@ -18,6 +18,8 @@ export interface ShellRun extends Pick<
 export interface ShellResult {
   readonly outcome: 'passed' | 'failed' | 'timed-out' | 'interrupted';
   readonly exitCode: number | null;
+  /** The signal that ended it; null if none did. */
+  readonly signal: string | null;
   /** The last lines of what it printed, without colours and secrets. */
   readonly tail: string;
 }
@@ -28,23 +30,24 @@ const tailLines = 60;
 const tailLength = 4000;
 
 /** Runs a command of the user in a shell. Resolves when it has exited and nothing that it started is left. */
-export const runShell = async (run: ShellRun): Promise<ShellResult> => {
+export const runShell = (run: ShellRun): Promise<ShellResult> =>
+  runWithTail({ ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' });
+
+/** Does the same for a program without a shell. */
+export const runWithTail = async (run: Launch & Pick<ShellRun, 'timeoutMs' | 'stopSignals'>): Promise<ShellResult> => {
   const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, maxTimerMs));
   let tail = Buffer.alloc(0);
   let isCut = false;
-  const ended = await runProcess(
-    { ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' },
-    {
-      output: (_, chunk) => {
-        const all = Buffer.concat([tail, chunk]);
-        isCut ||= all.length > tailBytes;
-        tail = all.subarray(-tailBytes);
-        return null;
-      },
-      stop: AbortSignal.any([run.stopSignals.stop, timeout]),
-      kill: run.stopSignals.kill,
+  const ended = await runProcess(run, {
+    output: (_, chunk) => {
+      const all = Buffer.concat([tail, chunk]);
+      isCut ||= all.length > tailBytes;
+      tail = all.subarray(-tailBytes);
+      return null;
     },
-  );
+    stop: AbortSignal.any([run.stopSignals.stop, timeout]),
+    kill: run.stopSignals.kill,
+  });
   const outcome =
     ended.end === 'exited' && ended.exitCode === 0
       ? 'passed'
@@ -54,8 +57,13 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
           ? 'interrupted'
           : 'timed-out';
   const printed = ended.problem ?? tail.toString('utf8');
-  return { outcome, exitCode: ended.exitCode, tail: lastLines(printed, { isCut, redactor: run.redactor }) };
+  const { exitCode, signal } = ended;
+  return { outcome, exitCode, signal, tail: lastLines(printed, { isCut, redactor: run.redactor }) };
 };
+
+/** How a process ended that did not pass: `exit code 1` or `ended by SIGKILL`; `not started` if it never ran. */
+export const describeEnd = ({ exitCode, signal }: Pick<ShellResult, 'exitCode' | 'signal'>): string =>
+  exitCode !== null ? `exit code ${exitCode}` : signal !== null ? `ended by ${signal}` : 'not started';
 
 const shellOf = (command: string) =>
   process.platform === 'win32'

@@ -144,19 +144,40 @@ test('a long wait for a usage limit is told once', async () => {
   ]);
 });
 
-test('a command gets the event, and runs for each', async () => {
+test('commands run for each event, side by side, and the log has the output of all of them', async () => {
   const project = createProject({ agent: refusedOnce });
 
-  const command = 'echo "$SPOOL_EVENT $SPOOL_STATUS $SPOOL_TITLE" >> "$HOME/told"';
-  const result = await project.spool(...run, ...verify, '--notify', command);
+  const tell =
+    'echo "$SPOOL_EVENT $SPOOL_STATUS $SPOOL_TITLE" >> "$HOME/told"; echo "said $SPOOL_EVENT"; echo $$ > "$HOME/pid-$SPOOL_EVENT"';
+  // Outlives the other command by a moment.
+  const slow = [
+    'pid="$HOME/pid-$SPOOL_EVENT"',
+    'until [ -s "$pid" ]; do sleep 0.02; done',
+    'while kill -0 "$(cat "$pid")" 2> /dev/null; do sleep 0.02; done',
+    'sleep 0.2; echo "slow $SPOOL_EVENT" | tee -a "$HOME/slow"',
+  ].join('; ');
+  const killed = 'echo last words; kill -9 $$';
+  const targets = [slow, tell, killed].flatMap((command) => ['--notify', command]);
+  const result = await project.spool(...run, ...verify, ...targets);
 
   expect(result.code).toBe(0);
-  expect(readFileSync(join(project.home, 'told'), 'utf8').split('\n').toSorted()).toEqual([
-    '',
+  expect(linesOf(readFileSync(join(project.home, 'told'), 'utf8'))).toEqual([
     `complete complete ${change}: complete`,
     `refused running ${change}: completion promise not accepted`,
   ]);
+  expect(linesOf(readFileSync(join(project.home, 'slow'), 'utf8'))).toEqual(['slow complete', 'slow refused']);
+  const log = notifyLog(project);
+  for (const event of ['complete', 'refused']) {
+    expect(log).toMatch(new RegExp(`^\\S+Z ${event} to pid=.*: done\n  slow ${event}$`, 'm'));
+    expect(log).toMatch(new RegExp(`^\\S+Z ${event} to echo .*: done\n  said ${event}$`, 'm'));
+    expect(log).toMatch(new RegExp(`^\\S+Z ${event} to echo .*: ended by SIGKILL\n  last words$`, 'm'));
+  }
+  expect(result.stderr.match(/^spool: .*--notify command failed.*$/gm)).toEqual([
+    expect.stringContaining('failed (ended by SIGKILL); see '),
+  ]);
 });
+
+const linesOf = (text: string): string[] => text.trimEnd().split('\n').toSorted();
 
 const withNotifySend = (project: TestProject, script: string) => {
   const bin = join(project.home, 'bin');

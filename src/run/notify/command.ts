@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { systemProblem } from '../../errors.ts';
 import { createFolder, filesBelow } from '../../files/folders.ts';
 import { userFolder } from '../../files/home.ts';
 import { removeSafely } from '../../files/safe.ts';
 import { outsideEnvironment, writableFrom } from '../../git/call/program.ts';
-import { runShell } from '../../process/shell.ts';
+import { describeEnd, runShell } from '../../process/shell.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { untrustedAround } from '../../process/trusted-path.ts';
 import { realPath } from '../../process/which.ts';
@@ -20,9 +18,8 @@ import {
   isWrittenSince,
 } from '../../trust/command-files.ts';
 import { containsPath } from '../../trust/outside.ts';
-import type { NotifyContext, Send } from './notify.ts';
+import type { NotifyContext, Send, Sending, Sent } from './notify.ts';
 import type { NotifyMessage } from './message.ts';
-import { notifyLog } from '../../store/paths.ts';
 
 const longestMs = 30_000;
 
@@ -34,11 +31,10 @@ const longestMs = 30_000;
 export const prepareCommand = (command: string, context: NotifyContext): Send => {
   const before = filesOf(command, context);
   const sinceMs = Date.now();
-  return (message, stop) => runCommand(command, message, { ...context, before, sinceMs, stop });
+  return (message, sending) => runCommand(command, message, { ...context, ...sending, before, sinceMs });
 };
 
-interface Running extends NotifyContext {
-  readonly stop: AbortSignal;
+interface Running extends NotifyContext, Sending {
   readonly before: CommandFiles;
   readonly sinceMs: number;
 }
@@ -56,8 +52,8 @@ const writableAround = (root: string): string[] => {
   return [...new Set([...folders, ...folders.map(realPath)])];
 };
 
-const runCommand = async (command: string, message: NotifyMessage, context: Running): Promise<string | null> => {
-  const { project, reporter, plan, folder, stop, redactor } = context;
+const runCommand = async (command: string, message: NotifyMessage, context: Running): Promise<Sent | null> => {
+  const { project, reporter, plan, tag, stop, redactor } = context;
   const { view } = message;
   const now = filesOf(command, context);
   const refusal = whyRefused(command, context, now);
@@ -80,23 +76,25 @@ const runCommand = async (command: string, message: NotifyMessage, context: Runn
       SPOOL_TITLE: message.title,
       SPOOL_TEXT: message.text,
     },
-    tag: `${plan.run}/notify`,
-    logFile: existsSync(folder) ? notifyLog(folder) : null,
+    tag,
+    logFile: null,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
     stopSignals: { stop, kill: stop },
     redactor,
-  }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
+  });
   const written = copies?.remove() ?? [];
   if (written.length > 0)
     reporter.warn(
       `spool: notify wrote ${visible(written.join(', '))} to a temporary folder, which was deleted. With --sandbox, let it write to an absolute path outside the project.`,
     );
-  if (result.outcome === 'passed') return null;
-  const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
-  const where = copies === null ? '' : `. With --sandbox it runs in a temporary folder with ${copies.description}`;
-  reporter.warn(`spool: the --notify command failed (${why}); see ${notifyLog(folder)}${where}`);
-  return null;
+  const { outcome, tail: output } = result;
+  if (outcome === 'passed') return { problem: null, output };
+  return {
+    problem: outcome === 'failed' ? describeEnd(result) : outcome === 'timed-out' ? 'timed out' : outcome,
+    output,
+    hint: copies === null ? '' : `. With --sandbox it runs in a temporary folder with ${copies.description}`,
+  };
 };
 
 /**

@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { childEnvironment } from '../../process/environment.ts';
-import { runProcess } from '../../process/run.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
+import { describeEnd, runWithTail, type ShellResult } from '../../process/shell.ts';
 import { trustedProgram, untrustedAround, withTrustedPath } from '../../process/trusted-path.ts';
-import { notifyLog } from '../../store/paths.ts';
 import type { NotifyMessage } from './message.ts';
 import type { NotifyContext, Send } from './notify.ts';
 
@@ -39,29 +37,32 @@ const notifySend: Program = {
   args: ({ title, text }) => ['--app-name=Spool', '--', title, text],
 };
 
-export const createDesktopSender = ({ project, plan, env, folder, redactor }: NotifyContext): Send => {
+export const createDesktopSender = ({ project, env, redactor }: NotifyContext): Send => {
   const { name, args } = programs[process.platform] ?? notifySend;
   const untrusted = untrustedAround(project.root);
   const binary = trustedProgram(name, env.PATH ?? '', untrusted);
-  return async (message, stop) => {
-    if (binary === null) return `${name} is not installed`;
+  return async (message, { stop, tag }) => {
+    if (binary === null) return { problem: `${name} is not installed` };
     const { title, text } = message;
     const passed = withTrustedPath(childEnvironment(allowedEnvironment(env)), untrusted);
-    const { end, exitCode, problem } = await runProcess(
-      {
-        binary,
-        args: args(message),
-        cwd: homedir(),
-        env: { ...passed, SPOOL_TITLE: title, SPOOL_TEXT: text },
-        tag: `${plan.run}/notify`,
-        stdin: '',
-        logFile: existsSync(folder) ? notifyLog(folder) : null,
-        redactor,
-        stopGraceMs: 1000,
-      },
-      { output: () => null, stop: AbortSignal.any([stop, AbortSignal.timeout(longestMs)]), kill: stop },
-    );
-    if (end === 'interrupted') return `${name} did not end in time`;
-    return exitCode === 0 ? null : (problem ?? `${name} ended with exit code ${exitCode}`);
+    const result = await runWithTail({
+      binary,
+      args: args(message),
+      cwd: homedir(),
+      env: { ...passed, SPOOL_TITLE: title, SPOOL_TEXT: text },
+      tag,
+      stdin: '',
+      logFile: null,
+      redactor,
+      timeoutMs: longestMs,
+      stopGraceMs: 1000,
+      stopSignals: { stop, kill: stop },
+    });
+    return { problem: problemOf(name, result), output: result.tail };
   };
+};
+
+const problemOf = (name: string, result: ShellResult): string | null => {
+  if (result.outcome === 'passed') return null;
+  return result.outcome === 'failed' ? `${name} failed (${describeEnd(result)})` : `${name} did not end in time`;
 };

@@ -21,24 +21,42 @@ export type NotifyContext = Pick<
   'project' | 'options' | 'plan' | 'env' | 'reporter' | 'folder' | 'stopSignals' | 'redactor' | 'trusted'
 >;
 
-/** Sends a message. Resolves to what went wrong, or null. `stop` is aborted to give up. */
-export type Send = (message: NotifyMessage, stop: AbortSignal) => Promise<string | null>;
+export interface Sending {
+  /** Aborted to give up. */
+  readonly stop: AbortSignal;
+  /** Marks the processes of this message. Several messages are sent at the same time. */
+  readonly tag: string;
+}
+
+export interface Sent {
+  /** What went wrong, or null. */
+  readonly problem: string | null;
+  /** What a program printed, without secrets. */
+  readonly output?: string;
+  /** Explains a problem on the terminal. */
+  readonly hint?: string;
+}
+
+/** Sends a message. Resolves to null if it was not sent, and that was reported. */
+export type Send = (message: NotifyMessage, sending: Sending) => Promise<Sent | null>;
 
 /** Called before an agent starts. */
 export const createNotifier = async (context: NotifyContext): Promise<Notifier> => {
-  const { options, stopSignals, redactor } = context;
+  const { options, plan, stopSignals, redactor } = context;
   const wanted = new Set<string>(options.notifyOn);
   const senders = await Promise.all(options.notify.map((target) => createSender(target, context)));
   const pending = new Set<Promise<unknown>>();
   // A limit that lasts makes the run wait several times.
   let hasWaited = false;
+  let sent = 0;
 
   const send = (news: ReturnType<typeof newsOfEnd>, view: RunView) => {
     if (wanted.size > 0 && !wanted.has(news.kind)) return;
     const message = messageOf(news, view, redactor);
     for (const sender of senders) {
       // Goes on after Ctrl-C, unless it is pressed twice.
-      const sending = sender(message, stopSignals.kill).finally(() => pending.delete(sending));
+      const call = { stop: stopSignals.kill, tag: `${plan.run}/notify-${++sent}` };
+      const sending = sender(message, call).finally(() => pending.delete(sending));
       pending.add(sending);
     }
   };
@@ -62,11 +80,19 @@ const createSender = async (text: string, context: NotifyContext) => {
   const target = parseTarget(text)!;
   const send = await senderFor(target, context);
   let lastProblem: string | null = null;
-  return async (message: NotifyMessage, stop: AbortSignal): Promise<void> => {
-    const problem = await send(message, stop).catch((error: unknown) => systemProblem(error));
-    if (target.kind !== 'command') log(context, `${message.kind} to ${describeTarget(text)}: ${problem ?? 'sent'}`);
-    if (problem !== null && problem !== lastProblem)
-      context.reporter.warn(`spool: notify ${describeTarget(text)} failed: ${context.redactor.oneLine(problem)}`);
+  return async (message: NotifyMessage, sending: Sending): Promise<void> => {
+    const sent = await send(message, sending).catch((error: unknown) => ({ problem: systemProblem(error) }) as Sent);
+    if (sent === null) return;
+    const { problem, output = '', hint = '' } = sent;
+    const result = problem ?? (target.kind === 'command' ? 'done' : 'sent');
+    log(context, `${message.kind} to ${describeTarget(text)}: ${result}`, output);
+    if (problem !== null && problem !== lastProblem) {
+      const why = context.redactor.oneLine(problem);
+      const command = `the --notify command failed (${why}); see ${notifyLog(context.folder)}${hint}`;
+      context.reporter.warn(
+        `spool: ${target.kind === 'command' ? command : `notify ${describeTarget(text)} failed: ${why}`}`,
+      );
+    }
     lastProblem = problem;
   };
 };
@@ -81,18 +107,20 @@ const senderFor = async (target: NotifyTarget, context: NotifyContext): Promise<
     case 'bell':
       return async () => {
         context.reporter.bell?.();
-        return null;
+        return { problem: null };
       };
     default:
       return (await import('./post.ts')).createPoster(target);
   }
 };
 
-const log = ({ folder, redactor }: NotifyContext, line: string): void => {
+/** Appends one entry: a line, and indented below it what a program printed. */
+const log = ({ folder, redactor }: NotifyContext, line: string, output: string): void => {
+  const printed = output.trim() === '' ? '' : `  ${output.trimEnd().replaceAll('\n', '\n  ')}\n`;
   try {
     if (!existsSync(folder)) return;
     const file = openSafely(notifyLog(folder), 'append');
-    writeAll(file, `${new Date().toISOString()} ${redactor.oneLine(line)}\n`);
+    writeAll(file, `${new Date().toISOString()} ${redactor.oneLine(line)}\n${printed}`);
     closeSync(file);
   } catch {
     // The disk may be full. The problem itself is reported.

@@ -19,16 +19,16 @@ const patience: Timing = { retryDelaysMs: [500, 1000, 2000], attemptMs: 10_000, 
 /** Sends a message to a server, and tries again if the server cannot be reached or is busy. */
 export const createPoster =
   (target: WebTarget, { retryDelaysMs, attemptMs, longestMs } = patience): Send =>
-  async (message, stop) => {
+  async (message, { stop }) => {
     const request = requestOf(target, message);
     const deadline = AbortSignal.any([stop, AbortSignal.timeout(longestMs)]);
     for (const waitMs of [...retryDelaysMs, null]) {
       const { problem, isFinal } = await post(request, deadline, AbortSignal.timeout(attemptMs));
-      if (problem === null || isFinal || waitMs === null) return problem;
+      if (problem === null || isFinal || waitMs === null) return { problem };
       const isOver = await delay(waitMs, false, { signal: deadline }).catch(() => true);
-      if (isOver) return problem;
+      if (isOver) return { problem };
     }
-    return null;
+    return { problem: null };
   };
 
 interface Request {

@@ -7,10 +7,11 @@ import type { NotifyMessage } from '../../../src/run/notify/message.ts';
 const message = { kind: 'complete', title: 'a: complete', text: 'Done.', view: {} } as NotifyMessage;
 const quick = { retryDelaysMs: [1, 1, 1], attemptMs: 60_000, longestMs: 60_000 };
 
-const send = (address: string, timing = quick, stop = new AbortController().signal) => {
+const send = async (address: string, timing = quick, stop = new AbortController().signal) => {
   const target = parseTarget(address);
   if (target === null || !('url' in target)) throw new Error(`not an address: ${address}`);
-  return createPoster({ ...target, kind: 'slack' }, timing)(message, stop);
+  const sent = await createPoster({ ...target, kind: 'slack' }, timing)(message, { stop, tag: 'test' });
+  return sent!.problem;
 };
 
 test.each([
