@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { userError } from '../errors.ts';
-import { isName } from '../text/names.ts';
+import { hasNul, isName } from '../text/names.ts';
 import type { Decoder, Harness } from '../harness/harness.ts';
 import { field, textAt } from '../harness/json.ts';
 
@@ -66,6 +66,7 @@ const customHarness = (name: string, value: unknown, { root, known, bad }: Decla
   if (!command) throw bad('needs a "command"');
   const args = texts(value, 'args', bad);
   const allowAllArgs = texts(value, 'allowAllArgs', bad);
+  if ([command, ...args, ...allowAllArgs].some(hasNul)) throw bad('has a NUL character in "command" or its arguments');
   const trailer = texts(value, 'trailer', bad);
   if (trailer.some((start) => start.trim() === ''))
     throw bad('has an empty text in "trailer", which would match every line');

@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
-import { parseTarget, withoutTokens } from './notify-targets.ts';
-import { parseValue, type Value, expects } from './values.ts';
+import { withoutTokens } from './notify-targets.ts';
+import { isItem, isNumeric, parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
 import { sourcesProblem } from '../changes/folders.ts';
 import type { Harness } from '../harness/harness.ts';
@@ -152,15 +152,22 @@ const configValue = (file: string, key: string, value: unknown): Value => {
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);
   }
   const { kind } = flags[name];
-  const isItem = (item: unknown) =>
-    isText(item) && (kind === 'notifications' ? parseTarget(item) !== null : item.trim() !== '');
-  if ((kind === 'commands' || kind === 'notifications') && Array.isArray(value) && value.every(isItem)) return value;
-  if (kind === 'names' && Array.isArray(value) && value.every(isText)) return configValue(file, key, value.join(','));
-  const wellTyped = kind === 'boolean' ? typeof value === 'boolean' : isText(value) || typeof value === 'number';
-  const result = wellTyped ? parseValue(kind, String(value)) : null;
+  const isList = (kind === 'commands' || kind === 'notifications') && Array.isArray(value);
+  if (isList && value.every((item) => isText(item) && isItem(kind, item))) return value;
+  if ((kind === 'names' || kind === 'events') && Array.isArray(value) && value.every(isText))
+    return configValue(file, key, value.join(','));
+  const hasType =
+    kind === 'boolean' ? typeof value === 'boolean' : isText(value) || (isNumeric(kind) && isNumber(value));
+  const result = hasType ? parseValue(kind, String(value)) : null;
   const shown = kind === 'notifications' ? withoutTokens(value) : value;
-  if (result === null) throw userError('bad-config', file, `"${key}" ${expects[kind]}, not ${JSON.stringify(shown)}`);
+  if (result === null) throw userError('bad-config', file, `"${key}" ${expects[kind]}, not ${jsonOf(shown)}`);
   return result;
 };
 
 const isText = (value: unknown): value is string => typeof value === 'string';
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
+/** `1e400` is read as Infinity, which JSON cannot express. */
+const jsonOf = (value: unknown): string =>
+  isNumber(value) && !Number.isFinite(value) ? String(value) : JSON.stringify(value);

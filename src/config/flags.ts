@@ -219,7 +219,7 @@ export const flags = {
     sources: ['flag', 'env', 'config'],
   },
   iterationTimeout: {
-    kind: 'duration-or-unlimited',
+    kind: 'duration-above-zero-or-unlimited',
     heading: 'Timeouts and retries',
     suggest: ['unlimited'],
     placeholder: 'time',
@@ -228,7 +228,7 @@ export const flags = {
     sources: ['flag', 'env', 'config'],
   },
   idleTimeout: {
-    kind: 'duration-or-unlimited',
+    kind: 'duration-above-zero-or-unlimited',
     heading: 'Timeouts and retries',
     suggest: ['unlimited'],
     placeholder: 'time',
@@ -278,7 +278,7 @@ export const flags = {
     sources: ['flag', 'env', 'config'],
   },
   verifyTimeout: {
-    kind: 'duration',
+    kind: 'duration-above-zero',
     heading: 'When it is done',
     placeholder: 'time',
     help: 'Time limit for each --verify command',
@@ -315,7 +315,7 @@ export const flags = {
     sources: ['flag', 'env', 'config'],
   },
   notifyOn: {
-    kind: 'names',
+    kind: 'events',
     heading: 'Output',
     suggest: notifyKinds,
     placeholder: 'kinds',
@@ -445,11 +445,11 @@ type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'line
   ? string
   : K extends 'boolean'
     ? boolean
-    : K extends 'commands' | 'names' | 'notifications'
+    : K extends 'commands' | 'names' | 'events' | 'notifications'
       ? readonly string[]
       : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names' | 'notifications'
+type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names' | 'events' | 'notifications'
   ? ValueOf<F['kind']>
   : F extends { default: string }
     ? ValueOf<F['kind']>
@@ -479,7 +479,7 @@ export const defaultOf = (flag: Flag): boolean | readonly string[] | string | nu
 
 /** The flag may be given several times. */
 export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean =>
-  ['commands', 'names', 'notifications'].includes(kind);
+  ['commands', 'names', 'events', 'notifications'].includes(kind);
 
 export const flagNames = Object.keys(flags) as FlagName[];
 

@@ -1,3 +1,5 @@
+import { hasNul } from '../text/names.ts';
+
 /** Where a notification goes: what `--notify` takes. */
 export type NotifyTarget =
   | { readonly kind: 'command'; readonly command: string }
@@ -17,7 +19,7 @@ export const parseTarget = (text: string): NotifyTarget | null => {
   const [, service, rest = ''] = /^(ntfy|slack):(.*)$/s.exec(trimmed) ?? [];
   if (service === 'ntfy') return ntfyTarget(rest);
   if (service === undefined && !/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
-    return trimmed === '' ? null : { kind: 'command', command: text };
+    return trimmed === '' || hasNul(text) ? null : { kind: 'command', command: text };
   const url = webAddress(service === undefined ? trimmed : rest);
   return url && { kind: service === undefined ? 'url' : 'slack', url };
 };

@@ -12,8 +12,8 @@ import {
   type FileSettings,
   type FlagValues,
 } from './flags.ts';
-import { describeTarget, notifyKinds, parseTarget, withoutTokens } from './notify-targets.ts';
-import { parseValue, type Value, expects } from './values.ts';
+import { describeTarget, withoutTokens } from './notify-targets.ts';
+import { isItem, parseValue, type Value, expects } from './values.ts';
 import type { Harness } from '../harness/harness.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
 import type { Project } from '../store/project.ts';
@@ -107,11 +107,6 @@ const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Optio
   const options = Object.freeze(Object.fromEntries(entries)) as Options;
   if (options.minIterations > options.maxIterations)
     throw userError('min-above-max', options.minIterations, options.maxIterations);
-  for (const name of ['iterationTimeout', 'idleTimeout', 'verifyTimeout'] as const)
-    if (options[name] === 0) throw userError('bad-value', flagOf(name), 'must be a duration above zero', '0');
-  const unknown = options.notifyOn.find((kind) => !notifyKinds.some((known) => known === kind));
-  if (unknown !== undefined)
-    throw userError('bad-value', flagOf('notifyOn'), `must be some of ${notifyKinds.join(', ')}`, unknown);
   if (options.completionPromise === options.blockedPromise) throw userError('same-promise', options.blockedPromise);
   return options;
 };
@@ -119,9 +114,8 @@ const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Optio
 const parseFlag = (name: FlagName, raw: RawFlags[string]): Value => {
   if (typeof raw === 'boolean') return raw;
   if (typeof raw === 'string') return parsed(name, flagOf(name), raw);
-  if (flags[name].kind === 'names') return parsed(name, flagOf(name), raw.join(','));
-  const isValid = (each: string) => (name === 'notify' ? parseTarget(each) !== null : each.trim() !== '');
-  const bad = raw.find((each) => !isValid(each));
+  if (['names', 'events'].includes(flags[name].kind)) return parsed(name, flagOf(name), raw.join(','));
+  const bad = raw.find((each) => !isItem(flags[name].kind, each));
   if (bad !== undefined) throw badValue(name, flagOf(name), bad);
   return raw;
 };

@@ -1,5 +1,6 @@
 import { configKeys, defaultOf, type Flag, flags, isNegated } from './flags.ts';
 import { defaultFolders } from '../changes/folders.ts';
+import { notifyKinds } from './notify-targets.ts';
 import type { ValueKind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
@@ -92,10 +93,14 @@ const defaultJson = (flag: Flag) => {
 /** A name with an optional model. */
 const agent = '\\s*[^\\s:,-][^:,]*(:\\s*([^\\s,-][^,]*)?)?';
 
+const aboveZero = '^(?=[\\d.]*[1-9])\\d+(\\.\\d+)?(ms|s|m|h|d)$';
+
+const event = { enum: notifyKinds };
+
 const count = { type: 'integer', minimum: 1 };
 
 const shapes: Record<ValueKind, object> = {
-  text: { type: 'string', minLength: 1 },
+  text: { type: 'string', pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$' },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
   agents: { type: 'string', pattern: `^${agent}(,${agent})*$` },
   line: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
@@ -109,8 +114,16 @@ const shapes: Record<ValueKind, object> = {
   },
   duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
   'duration-or-unlimited': { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|unlimited)$' },
+  'duration-above-zero': { type: 'string', pattern: aboveZero },
+  'duration-above-zero-or-unlimited': { type: 'string', pattern: `${aboveZero}|^unlimited$` },
   'time-of-day': { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
   names: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
+  events: {
+    anyOf: [
+      { type: 'string', minLength: 1 },
+      { type: 'array', items: event },
+    ],
+  },
   commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   notifications: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   boolean: { type: 'boolean' },

@@ -1,16 +1,17 @@
-import { parseTarget } from './notify-targets.ts';
-import { hasControls, isName, nameRule } from '../text/names.ts';
+import { notifyKinds, parseTarget } from './notify-targets.ts';
+import { hasControls, hasNul, isName, nameRule } from '../text/names.ts';
 
 /**
  * The form of a value. A `name` cannot be mistaken for a flag, and neither can the parts of `agents`: names, each with
- * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `commands` and
- * `notifications` are lists.
+ * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `events`, `commands`
+ * and `notifications` are lists.
  */
 export type ValueKind =
   | 'text'
   | 'line'
   | 'name'
   | 'names'
+  | 'events'
   | 'agents'
   | 'commands'
   | 'notifications'
@@ -19,6 +20,8 @@ export type ValueKind =
   | 'money-or-unlimited'
   | 'duration'
   | 'duration-or-unlimited'
+  | 'duration-above-zero'
+  | 'duration-above-zero-or-unlimited'
   | 'time-of-day'
   | 'boolean';
 
@@ -29,10 +32,11 @@ export const noTime = 'none';
 
 /** What a value of each kind must be, for error messages. */
 export const expects: Record<ValueKind, string> = {
-  text: 'must be some text',
+  text: 'must be some text without NUL characters',
   line: 'must be one line of text without < and >',
   name: nameRule,
   names: nameRule,
+  events: `must be some of ${notifyKinds.join(', ')}`,
   agents: 'must be a list of names such as "opencode:some/model,claude", none of which starts with "-"',
   commands: 'must be a command or a list of commands',
   notifications: 'must be a command, desktop, bell, an http or https address, ntfy:<topic> or slack:<address>',
@@ -41,6 +45,8 @@ export const expects: Record<ValueKind, string> = {
   'money-or-unlimited': 'must be an amount in dollars such as 5 or 2.50, or "unlimited"',
   duration: 'must be a duration such as 500ms, 30s, 5m, 2h or 1d',
   'duration-or-unlimited': 'must be a duration such as 30s, 5m, 2h or 1d, or "unlimited"',
+  'duration-above-zero': 'must be a duration above zero, such as 30s, 5m, 2h or 1d',
+  'duration-above-zero-or-unlimited': 'must be a duration above zero, such as 30s, 5m, 2h or 1d, or "unlimited"',
   'time-of-day': 'must be a time of day such as 07:00, or "none"',
   boolean: 'must be true or false',
 };
@@ -50,7 +56,7 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
   const text = raw.trim();
   switch (kind) {
     case 'text':
-      return text === '' ? null : raw;
+      return text === '' || hasNul(raw) ? null : raw;
     case 'name':
       return isName(text) ? text : null;
     case 'agents':
@@ -67,10 +73,16 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return parseDuration(text);
     case 'duration-or-unlimited':
       return text === 'unlimited' ? Infinity : parseDuration(text);
+    case 'duration-above-zero':
+      return parseDuration(text) || null;
+    case 'duration-above-zero-or-unlimited':
+      return text === 'unlimited' ? Infinity : parseDuration(text) || null;
     case 'time-of-day':
       return text === noTime || /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
     case 'names':
       return parseNames(text);
+    case 'events':
+      return parseEvents(text);
     case 'commands':
       return parseCommands(raw);
     case 'notifications':
@@ -115,6 +127,19 @@ const parseNames = (text: string): string[] | null => {
   const names = text.split(',').map((name) => name.trim());
   return names.every((name) => parseValue('name', name) !== null) ? names : null;
 };
+
+const parseEvents = (text: string): string[] | null => {
+  const names = parseNames(text);
+  return names?.every((name) => notifyKinds.some((kind) => kind === name)) ? names : null;
+};
+
+/** The kinds that may also be a number in a file. */
+export const isNumeric = (kind: ValueKind): boolean =>
+  kind === 'count' || kind === 'count-or-unlimited' || kind === 'money-or-unlimited';
+
+/** Returns whether a text can be an item of a list: `commands` or `notifications`. */
+export const isItem = (kind: ValueKind, text: string): boolean =>
+  kind === 'notifications' ? parseTarget(text) !== null : text.trim() !== '' && !hasNul(text);
 
 /** One command per line, as in an environment variable. */
 const parseCommands = (text: string): string[] | null => {

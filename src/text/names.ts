@@ -5,3 +5,6 @@ export const isName = (text: string): boolean => text !== '' && !/^\s*-/.test(te
 export const nameRule = 'must be a name that does not start with "-"';
 
 export const hasControls = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text);
+
+/** No argument and no variable of a process can contain this character. */
+export const hasNul = (text: string): boolean => text.includes('\0');

@@ -70,7 +70,7 @@ describe('spool config set', () => {
     [['allowAll', 'true'], '"allowAll" cannot be set in this file; pass --allow-all to each run'],
     [['verify', '["npm test"'], 'verify must be a JSON list'],
     [['minIterations', '60'], '--min-iterations 60 is greater than --max-iterations 50'],
-    [['iterationTimeout', '0s'], '--iteration-timeout must be a duration above zero'],
+    [['iterationTimeout', '0s'], '"iterationTimeout" must be a duration above zero'],
     [['harness', 'nobody'], 'nobody'],
     [['harness', 'opencode:--auto'], '"harness" must be a list of names'],
     [['env.pass', 'A B'], '"env.pass" must be a list of variable names'],
