@@ -30,7 +30,8 @@ export interface CommitRequest {
   readonly names: readonly string[];
   /** The tree of the current files. */
   readonly treeId: string;
-  readonly message: string;
+  /** Called with the differences that are committed, and the tree of HEAD. */
+  readonly message: (committed: ReadonlyMap<string, RawDifference>, head: string) => Promise<string>;
   readonly kill: AbortSignal;
   /** Tags git and its hooks, so that they are found if Spool is killed. */
   readonly tag: string;
@@ -64,6 +65,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   if (toCommit.length === 0) return { kind: 'nothing' };
   const staged = await rawIndexDiff(cwd, head.tree);
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
+  const message = await request.message(new Map(toCommit.map((name) => [name, uncommitted.get(name)!])), head.tree);
   const replaced = new Map(toCommit.map((name) => [name, uncommitted.get(name)!.old]));
 
   const index = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
@@ -82,7 +84,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
     const commit = await withRetries(async () => {
       if (isRetry && (await headOf(cwd)).commit !== head.commit) return headMoved;
       isRetry = true;
-      const { message, kill, sandbox } = request;
+      const { kill, sandbox } = request;
       return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox });
     }, commitRetries);
     const moved = commit.code === 0 ? null : await rawDiff(cwd, head.tree, 'HEAD');

@@ -1,9 +1,9 @@
-import { type FileDiff, namesOf } from '../git/diff.ts';
+import { diffTrees, type FileDiff, namesOf, summariseDiff } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
 import { type CommitResult, commitFiles, commitErrorLine, maxReasonLength } from '../git/commit.ts';
 import { toUtf8 } from '../git/call/git.ts';
-import { rawDiff } from '../git/raw-diff.ts';
+import { rawDiff, type RawDifference } from '../git/raw-diff.ts';
 import { findExcluded } from '../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { IterationChanges } from '../ralph/loop.ts';
@@ -39,6 +39,8 @@ export interface IterationWork extends CommitContext {
    * The uncommitted files at the start of the run, with their versions. An agent may stash and restore them unchanged.
    */
   readonly dirtyAtStart: ReadonlyMap<string, string>;
+  /** The files that this iteration had changed before it was interrupted and repeated. */
+  readonly interrupted: ReadonlySet<string>;
   /** Commits on a HEAD that the agent has detached. */
   readonly detachedCommits: DetachedCommit[];
 }
@@ -80,7 +82,8 @@ export const commitWork = async (
   const result = await commitFiles(work.tree, {
     names,
     treeId: after.id,
-    message: messageOf(work, git),
+    message: async (differences, head) =>
+      messageOf(work, await summaryOf(work, after, { changes, git, differences, head })),
     kill: work.stopSignals.kill,
     tag: `${plan.run}/${work.iteration}`,
     sandbox: work.sandbox,
@@ -125,7 +128,33 @@ const namesToCommit = (
   return [...new Set([...pending.filter(isAllowed), ...namesOf(own)])];
 };
 
-const messageOf = (work: IterationWork, git: ChangedFiles['git']): string => {
+interface Committing extends ChangedFiles {
+  readonly differences: ReadonlyMap<string, RawDifference>;
+  /** The tree of HEAD. */
+  readonly head: string;
+}
+
+type LineCounts = Pick<ChangedFiles['git'], 'filesChanged' | 'insertions' | 'deletions'>;
+
+/** Counts what is committed, which may be more or less than what the iteration has changed. */
+const summaryOf = async (
+  { tree }: IterationWork,
+  after: Snapshot,
+  { changes, git, differences, head }: Committing,
+): Promise<LineCounts> => {
+  const isCommitted = ({ name, from, before, after: now }: FileDiff) =>
+    differences.get(from ?? name)?.old === before && differences.get(name)?.new === now;
+  if (namesOf(changes).length === differences.size && changes.every(isCommitted)) return git;
+  const all = await diffTrees(tree, [head, after.id], { renames: true });
+  return all === null
+    ? git
+    : summariseDiff(
+        all.filter(({ name }) => differences.has(name)),
+        [],
+      );
+};
+
+const messageOf = (work: IterationWork, git: LineCounts): string => {
   const { options, plan, iteration, subject, ticked, assignment, redactor } = work;
   const values = {
     tasks: commitTasks(ticked, redactor),
@@ -175,7 +204,9 @@ const afterCommit = async (
   const commit = await snapshots.askHead();
   work.index.afterCommit(commit, result.index);
   if (commit !== null && isDetached(work.tree)) announceDetached(work, commit, [...result.replaced.keys()]);
-  const userChanges = (await userChangesIn(work, { changes, after, result })).filter((name) => !earlier.has(name));
+  const userChanges = (await userChangesIn(work, { changes, after, result })).filter(
+    (name) => !earlier.has(name) && !work.interrupted.has(name),
+  );
   if (userChanges.length > 0)
     emit({
       type: 'notice',

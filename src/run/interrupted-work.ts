@@ -4,6 +4,7 @@ import { diffTrees } from '../git/diff.ts';
 import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
 import { commitErrorLine } from '../git/commit.ts';
 import { toUtf8, statsOfName } from '../git/call/git.ts';
+import { mixTrees } from '../git/mixed-tree.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import type { WorkTree } from '../git/work-tree.ts';
 import { lastRecords } from '../store/history.ts';
@@ -39,6 +40,14 @@ export const recallUncommitted = async (
     emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
 };
 
+/** What an interrupted iteration left in the work tree. */
+export interface LeftBehind {
+  /** The files that it changed, by their git names. */
+  readonly own: ReadonlySet<string>;
+  /** The tree from which the repeated iteration counts: the current files, with its own as they were before it. */
+  readonly treeId: string;
+}
+
 /** Announces what an interrupted iteration has left uncommitted, and adds its own work to the next commit. */
 export const recordLeftBehind = async (
   {
@@ -50,25 +59,34 @@ export const recordLeftBehind = async (
   }: Pick<RunContext, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; ledger: Ledger },
   last: string,
   now: string,
-): Promise<void> => {
-  const { own, unsure } = await findLeftBehind({ plan, folder }, tree, { last, now });
-  const open = own.length + unsure.length === 0 ? null : await rawDiff(tree.root, 'HEAD', now);
-  const isOpen = (name: string) => open === null || open.has(name);
-  const which = `iteration ${plan.firstIteration}`;
-  const say = (names: readonly string[], text: string) => {
-    if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
-  };
-  ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
-  ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
-  say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
-  say(unsure.filter(isOpen), `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`);
+): Promise<LeftBehind> => {
+  const { began, own, unsure } = await findLeftBehind({ plan, folder }, tree, { last, now });
+  if (plan.commit && own.length + unsure.length > 0) {
+    const open = await rawDiff(tree.root, 'HEAD', now);
+    const isOpen = (name: string) => open === null || open.has(name);
+    const which = `iteration ${plan.firstIteration}`;
+    const say = (names: readonly string[], text: string) => {
+      if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
+    };
+    ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
+    ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
+    say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
+    say(
+      unsure.filter(isOpen),
+      `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`,
+    );
+  }
+  const names = new Set(own);
+  return { own: names, treeId: (await mixTrees(tree, { base: now, from: began, names })) ?? now };
 };
 
 /** The number of iterations that are restored from the history. */
 const maxRecalled = 50;
 
 /** The files that changed since an interrupted iteration began, by their git names. */
-interface LeftBehind {
+interface ChangedSince {
+  /** The tree at the beginning of the iteration. */
+  readonly began: string;
   /** Changed while Spool was running. */
   readonly own: readonly string[];
   /** Changed later, by an agent that outlived Spool or by the user. */
@@ -83,7 +101,7 @@ const findLeftBehind = async (
   { plan, folder }: Pick<RunContext, 'plan' | 'folder'>,
   tree: WorkTree,
   { last, now }: { last: string; now: string },
-): Promise<LeftBehind> => {
+): Promise<ChangedSince> => {
   const checkpoints = await listCheckpoints(tree, plan.change, plan.run);
   const before = checkpoints.find(({ name }) => name === `before-${plan.firstIteration}`);
   const began = (before && (await treeOf(tree, before.commit))) ?? last;
@@ -91,7 +109,7 @@ const findLeftBehind = async (
   const names = changes.filter(({ nested }) => !nested).map(({ name }) => name);
   const log = statSync(iterationLog(folder, plan.firstIteration), { throwIfNoEntry: false });
   const isOwn = (name: string) => log !== undefined && statsNear(tree.root, name).ctimeMs <= log.mtimeMs;
-  return { own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
+  return { began, own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
 };
 
 /** Returns the stats of a file, or of the closest existing folder if it was deleted. */

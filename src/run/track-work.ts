@@ -73,6 +73,7 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         latest = opened.first;
       }
       const { checkpoints, snapshots, dirtyAtStart } = opened;
+      const interrupted = iteration === context.plan.firstIteration ? opened.interrupted : new Set<string>();
       const before = latest ?? (await snapshots.take());
       latest = null;
       if (before === null) {
@@ -80,7 +81,18 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const shared = { tree, snapshots, index, checkpoints, announced, ledger, touched, detachedCommits, dirtyAtStart };
+      const shared = {
+        tree,
+        snapshots,
+        index,
+        checkpoints,
+        announced,
+        ledger,
+        touched,
+        detachedCommits,
+        dirtyAtStart,
+        interrupted,
+      };
       const tasksBefore = tasksIn(context);
       return async (lastWords) => {
         const after = await snapshots.take();
@@ -105,8 +117,10 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
       return findUncommitted({ tree, snapshots: opened.snapshots, ledger, touched, detachedCommits, redactor });
     },
     changed: async () => {
-      if (opened === null || isGone(tree)) return null;
-      const ranges = await opened.checkpoints.ranges();
+      if (isGone(tree)) return null;
+      // If only the gate of a resumed run was left to do, nothing has been tracked.
+      const checkpoints = opened?.checkpoints ?? (await savedCheckpoints(context, tree));
+      const ranges = await checkpoints.ranges();
       return ranges && diffStat(tree, ranges);
     },
   };
@@ -114,15 +128,21 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
 
 /** Opens the checkpoints and takes the first snapshot. Restores what an interrupted run left uncommitted. */
 const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): Promise<Opened> => {
-  if (context.plan.commit) await recallUncommitted(context, tree, ledger);
-  const { crashedTree, unsureSince, snapshots, checkpoints } = await openCheckpointsOf(context, tree);
+  const { plan, workspace } = context;
+  if (plan.commit) await recallUncommitted(context, tree, ledger);
+  const { crashedTree, snapshots, checkpoints } = await openCheckpointsOf(context, tree);
   const now = await snapshots.take();
-  if (now === null) return { snapshots, checkpoints, first: null, dirtyAtStart: new Map() };
-  if (unsureSince !== null) await recordLeftBehind({ ...context, tree, ledger }, unsureSince, now.id);
-  const first = crashedTree === null ? now : { ...now, id: crashedTree };
-  // Changes that an interrupted iteration left in a worktree are its work, not the user's.
-  const dirtyAtStart = context.plan.firstIteration === 1 ? await uncommittedIn(tree, first) : new Map<string, string>();
-  return { snapshots, checkpoints, first, dirtyAtStart };
+  if (now === null) return { snapshots, checkpoints, first: null, dirtyAtStart: new Map(), interrupted: new Set() };
+  // In a worktree, all changes since an interrupted iteration began are its own.
+  const left =
+    crashedTree === null
+      ? { treeId: now.id, own: new Set<string>() }
+      : workspace.worktree !== null
+        ? { treeId: crashedTree, own: new Set<string>() }
+        : await recordLeftBehind({ ...context, tree, ledger }, crashedTree, now.id);
+  const first = { ...now, id: left.treeId };
+  const dirtyAtStart = plan.firstIteration === 1 ? await uncommittedIn(tree, first) : new Map<string, string>();
+  return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
 };
 
 type UncommittedWork = Pick<IterationWork, 'tree' | 'snapshots' | 'ledger' | 'detachedCommits' | 'redactor'> & {
@@ -238,28 +258,27 @@ interface Opened {
   /** null if git fails. */
   readonly first: Snapshot | null;
   readonly dirtyAtStart: IterationWork['dirtyAtStart'];
+  /** The files that the iteration which is repeated first had changed before it was interrupted. */
+  readonly interrupted: ReadonlySet<string>;
 }
 
 interface OpenedCheckpoints extends Pick<Opened, 'snapshots' | 'checkpoints'> {
-  /** The tree at the start of an interrupted iteration, if all changes since are its work; null otherwise. */
+  /** The tree of the last checkpoint before an interrupted iteration; null if none was interrupted. */
   readonly crashedTree: string | null;
-  /** The same, if the user may have changed files since. */
-  readonly unsureSince: string | null;
 }
 
 const openCheckpointsOf = async (context: WorkContext, tree: WorkTree): Promise<OpenedCheckpoints> => {
-  const { plan, workspace, crashedMidIteration } = context;
-  const checkpoints = await openCheckpoints(tree, {
+  const checkpoints = await savedCheckpoints(context, tree);
+  const crashedTree = context.crashedMidIteration ? checkpoints.lastTree() : null;
+  return { snapshots: createSnapshots(context, tree, checkpoints.found), checkpoints, crashedTree };
+};
+
+const savedCheckpoints = ({ plan, project, env }: WorkContext, tree: WorkTree): Promise<Checkpoints> =>
+  openCheckpoints(tree, {
     ...plan,
     finished: plan.firstIteration - 1,
-    record: checkpointRecorder(context.project, plan.change, context.env),
+    record: checkpointRecorder(project, plan.change, env),
   });
-  const last = crashedMidIteration ? checkpoints.lastTree() : null;
-  const snapshots = createSnapshots(context, tree, checkpoints.found);
-  // In a worktree, all changes since an interrupted iteration began are its own.
-  if (workspace.worktree !== null) return { snapshots, checkpoints, crashedTree: last, unsureSince: null };
-  return { snapshots, checkpoints, crashedTree: null, unsureSince: plan.commit ? last : null };
-};
 
 /** Returns null if git fails. */
 const workSince = async (

@@ -106,6 +106,7 @@ describe('--verify', () => {
 
       expect(resumed).toMatchObject({ code: 0 });
       expect(resumed.stderr).toContain('Running the gate of iteration 1 again');
+      expect(resumed.stderr).toMatch(/^ {2}Changed +\d+ files? \+\d+ -\d+/m);
       expect(project.calls()).toHaveLength(1);
       expect(project.history()).toMatchObject([
         {

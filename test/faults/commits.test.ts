@@ -313,7 +313,17 @@ describe('work of an interrupted iteration', () => {
     expect(filesInHead(project)).not.toContain('sub/old.txt');
     expect(result.stderr).not.toContain('  Uncommitted ');
     expect(project.git('status', '--porcelain')).toBe('');
+    countsAll(project, result.stderr);
   });
+
+  /** The report, the record and the commit message have the same figures as the commit. */
+  const countsAll = (project: TestProject, stderr: string) => {
+    expect(project.git('show', '--format=', '--shortstat')).toContain('2 files changed, 1 insertion(+), 1 deletion(-)');
+    expect(project.git('show', '-s', '--format=%b')).toContain('2 files changed, +1 -1');
+    expect(project.history()).toMatchObject([{ git: { filesChanged: 2, insertions: 1, deletions: 1 } }]);
+    expect(stderr).toMatch(/^ {2}Changed +2 files \+1 -1 · 1 commit/m);
+    expect(stderr).not.toContain('Your uncommitted changes');
+  };
 
   test('is committed, and possible edits of the user are listed and not committed', async () => {
     const project = createProject({ files: { 'sub/old.txt': 'old\n' }, agent: [written, promise] });
@@ -330,6 +340,7 @@ describe('work of an interrupted iteration', () => {
     expect(result.stderr).toMatch(/Uncommitted 1 file: person\.txt/);
     expect(filesInHead(project)).toContain('feature.txt');
     expect(project.git('status', '--porcelain')).toBe('?? before.txt\n?? person.txt');
+    countsAll(project, result.stderr);
   });
 
   test('is committed after a second interruption', async () => {
@@ -350,7 +361,7 @@ describe('work of an interrupted iteration', () => {
 });
 
 describe('a commit that includes changes of the user', () => {
-  test('is reported, whether they were staged or not', async () => {
+  test('is reported, whether they were staged or not, and its message counts them', async () => {
     const project = createProject({
       files: { 'f.txt': 'one\n', 'g.txt': 'one\n', 'h.txt': 'one\n' },
       agent: [`echo agent >> f.txt; echo agent >> g.txt; echo agent >> new.txt; ${promise}`],
@@ -366,6 +377,7 @@ describe('a commit that includes changes of the user', () => {
     const commit = project.history()[0]!.commit!.slice(0, 8);
     expect(result.stderr).toContain(`Your uncommitted changes to f.txt, new.txt are in commit ${commit}.`);
     expect(project.git('show', 'HEAD:f.txt')).toBe('one\nstaged\nnot staged\nagent');
+    expect(project.git('show', '-s', '--format=%b')).toContain('3 files changed, +6 -0');
     expect(project.git('status', '--porcelain')).toBe('M h.txt');
   });
 
