@@ -170,12 +170,21 @@ export const listArchived = async (project: Project): Promise<string[]> =>
 export const resolveChange = async (project: Project, query: string, only: string | null = null): Promise<string> =>
   resolveAmong(project, query, await listedIn(project, only));
 
-/** The same for a command that only reads: if no active change matches, an archived one may. */
+/** The same for a command that only reads: if no active change matches, an archived or a deleted one may. */
 export const resolveAnyChange = async (project: Project, query: string): Promise<string> => {
   const active = await listed(project);
-  const archived = matchQuery(query, active).kind === 'none' ? await listedArchived(project) : [];
-  const isArchived = archived.length > 0 && matchQuery(query, archived).kind !== 'none';
-  return resolveAmong(project, query, isArchived ? archived : active);
+  if (matchQuery(query, active).kind !== 'none') return resolveAmong(project, query, active);
+  const archived = await listedArchived(project);
+  if (matchQuery(query, archived).kind !== 'none') return resolveAmong(project, query, archived);
+  const deleted = matchId(query, await deletedChanges(project));
+  if (deleted.kind === 'several') throw userError('ambiguous-change', query, deleted.ids);
+  return deleted.kind === 'one' ? deleted.id : resolveAmong(project, query, active);
+};
+
+/** Returns the changes that have a run and are gone. */
+export const deletedChanges = async (project: Project): Promise<string[]> => {
+  const present = new Set([...(await listChanges(project)), ...(await listArchived(project))]);
+  return changesWithRuns(project).filter((id) => !present.has(id));
 };
 
 const resolveAmong = async (project: Project, query: string, all: readonly Listed[]): Promise<string> => {

@@ -29,6 +29,8 @@ export interface Uncommitted {
   /** The first of them. */
   readonly files: readonly string[];
   readonly count: number;
+  /** The commit that has it, if that is on no branch. */
+  readonly commit?: string;
 }
 
 /** What the iterations of a run changed, without what others changed between them. */
@@ -97,6 +99,8 @@ export type RunEvent =
       readonly uncommitted?: readonly Uncommitted[];
       /** Missing without git, and in older journals. */
       readonly changed?: DiffStat;
+      /** The change is neither active nor archived any more. */
+      readonly changeDeleted?: true;
       /** Lines for the user about what is left of the workspace; missing in older journals. */
       readonly notes?: readonly string[];
       readonly at: string;

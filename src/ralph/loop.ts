@@ -50,6 +50,8 @@ export interface LoopHost {
   uncommitted(): Promise<readonly Uncommitted[]>;
   /** What the whole run has changed; null if it is not known. Called once, before `release`. */
   changed(): Promise<DiffStat | null>;
+  /** Whether the change is neither active nor archived any more. */
+  isChangeDeleted(): Promise<boolean>;
   /**
    * Releases the workspace and returns lines for the user about it. Called once, right before `run-ended` is emitted.
    */
@@ -302,7 +304,17 @@ const end = async (stop: Stop, host: LoopHost, moreNotes: readonly string[] = []
   const uncommitted = await host.uncommitted();
   const changed = await host.changed();
   const notes = [...(await host.release(reason)), ...moreNotes];
-  const at = host.now().toISOString();
-  host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, ...(changed && { changed }), notes, at });
+  const changeDeleted = await host.isChangeDeleted();
+  host.emit({
+    type: 'run-ended',
+    reason,
+    ...stop,
+    tasks,
+    uncommitted,
+    ...(changed && { changed }),
+    ...(changeDeleted && { changeDeleted }),
+    notes,
+    at: host.now().toISOString(),
+  });
   return reason;
 };

@@ -10,7 +10,7 @@ export const initialView = (
   plan: RunPlan,
   facts: { pid: number; startedAt: string; at: string; previous?: RunView | null; settings?: SettingsAtStart | null },
 ): RunView => ({
-  ...(facts.previous ? withoutChanged(facts.previous) : emptyTotals),
+  ...(facts.previous ? withoutEnd(facts.previous) : emptyTotals),
   v: 2,
   run: plan.run,
   change: plan.change,
@@ -54,8 +54,8 @@ export const initialView = (
 });
 
 /** It is known again when the run ends. */
-const withoutChanged = (view: RunView): Omit<RunView, 'changed'> => {
-  const { changed: _, ...rest } = view;
+const withoutEnd = (view: RunView): Omit<RunView, 'changed' | 'changeDeleted'> => {
+  const { changed: _, changeDeleted: __, ...rest } = view;
   return rest;
 };
 
@@ -89,7 +89,17 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'resumed':
       return { ...view, ...withoutPause(view, event.pausedMs), updatedAt: event.at };
     case 'run-ended': {
-      const { reason, cause, detail, allowAllHelps = false, tasks, uncommitted = [], changed, at } = event;
+      const {
+        reason,
+        cause,
+        detail,
+        allowAllHelps = false,
+        tasks,
+        uncommitted = [],
+        changed,
+        changeDeleted,
+        at,
+      } = event;
       return {
         ...view,
         status: reason,
@@ -99,6 +109,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
         tasks,
         uncommitted,
         ...(changed && { changed }),
+        ...(changeDeleted && { changeDeleted }),
         waiting: null,
         requested: null,
         pausedAt: null,

@@ -52,6 +52,8 @@ export interface RunView extends RunTotals {
   readonly uncommitted?: readonly Uncommitted[];
   /** What the run has changed, at its end; missing while it runs, and in older runs. */
   readonly changed?: DiffStat;
+  /** The change was gone at the end of the run. */
+  readonly changeDeleted?: true;
   /** Running time so far, including the time before an interruption. */
   readonly elapsedMs: number;
   /** Usage of the current iteration so far. */

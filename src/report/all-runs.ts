@@ -14,6 +14,7 @@ export const printRuns = async ({ project, terminal, env, json, all }: StatusReq
   if (rows.length === 0) return terminal.printResult('No runs yet. Start one with "spool ralph".\n');
   const table = shown.length === 0 ? [] : renderRows(shown, now, canvasOf(terminal));
   const hidden = rows.length - shown.length;
-  const more = hidden === 0 ? [] : [`${pluralise(hidden, 'run')} of archived changes (--all shows them)`];
+  const kinds = rows.some((row) => row.deleted && !isListed(row)) ? 'archived or deleted' : 'archived';
+  const more = hidden === 0 ? [] : [`${pluralise(hidden, 'run')} of ${kinds} changes (--all shows them)`];
   terminal.printResult(`${[...table, ...more].join('\n')}\n`);
 };

@@ -112,11 +112,10 @@ const resultLines = ({ record, at }: Of<'iteration-finished'>, context: EventCon
 
 /** Returns the commands that restore or accept what the gate rejected as tampering. */
 const tamperingAdvice = ({ gate }: IterationRecord, { workspace }: RunView): string[] => {
-  if (!gate?.accept) return [];
   const where = workspace?.worktree ? ` (in ${workspace.root})` : '';
   return [
-    ...(gate.restore ?? []).map((way) => `  To restore it${where}: ${oneLine(way)}`),
-    `  To accept it: ${gate.accept}`,
+    ...(gate?.restore ?? []).map((way) => `  To restore it${where}: ${oneLine(way)}`),
+    ...(gate?.accept ? [`  To accept it: ${gate.accept}`] : []),
   ];
 };
 

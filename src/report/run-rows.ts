@@ -1,4 +1,4 @@
-import { changeOf, listChanges } from '../changes/sources.ts';
+import { changeOf, deletedChanges, listChanges } from '../changes/sources.ts';
 import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/tasks/current.ts';
 import { countTasks } from '../changes/tasks/task.ts';
 import type { Usage } from '../ralph/agent-events.ts';
@@ -43,12 +43,17 @@ export interface RunRow {
   readonly activity: string | null;
   /** How many processes are left of a run that was killed. */
   readonly leftovers: number;
-  /** Its change is not active any more. */
   readonly archived: boolean;
+  /** Its change is neither active nor archived any more. */
+  readonly deleted: boolean;
 }
 
-/** Whether a list shows a run unless all are wanted: runs of archived changes are left out. */
-export const isListed = ({ archived, status }: RunRow): boolean => !archived || status === 'running';
+/**
+ * Whether a list shows a run unless all are wanted: runs of archived changes are left out, and complete ones of deleted
+ * changes.
+ */
+export const isListed = ({ archived, deleted, status }: RunRow): boolean =>
+  status === 'running' || (!archived && !(deleted && status === 'complete'));
 
 interface RowsRequest {
   readonly project: Project;
@@ -74,13 +79,21 @@ export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<R
   };
   return async (now) => {
     const active = new Set(await listChanges(request.project));
+    const deleted = new Set(await deletedChanges(request.project));
     const rows = await Promise.all(changesWithRuns(request.project).map((change) => read(change, now)));
     return rows
       .filter((row) => row !== null)
-      .map((row) => ({ ...row, archived: !active.has(row.change) }))
+      .map((row) => ({ ...row, archived: !active.has(row.change) && !deleted.has(row.change) }))
+      .map((row) => (deleted.has(row.change) ? asDeleted(row) : row))
       .toSorted(byActivity);
   };
 };
+
+const asDeleted = (row: RunRow): RunRow => ({
+  ...row,
+  deleted: true,
+  activity: ['change deleted', ...(row.activity === null ? [] : [row.activity])].join('; '),
+});
 
 /** Whether a run may look different although its state has not changed. */
 const mayChange = (row: RunRow | null): boolean => row !== null && (row.status === 'running' || row.leftovers > 0);
@@ -113,6 +126,7 @@ const queuedRow = async (project: Project, change: string, owner: LockOwner): Pr
     activity: queueText(owner, new Date()),
     leftovers: 0,
     archived: false,
+    deleted: false,
   };
 };
 
@@ -139,6 +153,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
     activity: redacted(redactor, activityOf({ ...view, status }, leftovers, request)),
     leftovers,
     archived: false,
+    deleted: false,
   };
 };
 

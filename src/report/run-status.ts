@@ -20,6 +20,8 @@ export interface StatusRequest {
   readonly json: boolean;
   /** Show all iterations of the run. */
   readonly all: boolean;
+  /** The change is neither active nor archived any more. */
+  readonly isDeleted?: boolean;
 }
 
 /** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
@@ -28,7 +30,8 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
   const { view: saved, damage } = await readRun(project, change);
   if (damage !== null) say(terminal, damage);
   const alive = loopOwner(project, change) !== null;
-  const view = saved && !isOpen(saved) ? await confirmed(change, saved, request) : saved;
+  const known = saved && !isOpen(saved) ? await confirmed(change, saved, request) : saved;
+  const view = known && withPresence(known, request.isDeleted ?? false);
   const history = view && lastRecords(project, change, all ? Infinity : shownIterations);
   if (history?.isCut && damage === null) say(terminal, cutHistory(project, change));
   const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
@@ -62,6 +65,12 @@ const queueLines = async (change: string, owner: LockOwner, { style, symbols }: 
     '',
     `  ${style('dim', 'Take it out')} ${commandLine('spool', 'stop', change)}`,
   ];
+};
+
+/** The change may have been deleted or restored since the run ended. */
+const withPresence = (view: RunView, isDeleted: boolean): RunView => {
+  const { changeDeleted: _, ...rest } = view;
+  return isDeleted ? { ...rest, changeDeleted: true } : rest;
 };
 
 const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';

@@ -30,11 +30,14 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
   const troubles = troublesOf(facts.records);
   const earlier = troubles.length - maxTroubles;
   return [
+    ...line('Change', view.changeDeleted ? 'deleted' : ''),
     ...line('Tasks', tasksText(view.tasks ?? facts.tasks ?? null, facts.openTasks ?? [])),
     ...line('Run', runText(view, facts.now)),
     ...line('Spent', usageText(totalUsage(view))),
     ...line('Changed', changedText(view)),
-    ...(view.uncommitted ?? []).flatMap((left) => line('Uncommitted', uncommittedText(left))),
+    ...(view.uncommitted ?? []).flatMap((left) =>
+      line(left.commit === undefined ? 'Uncommitted' : 'No branch', uncommittedText(left)),
+    ),
     ...line('Checks', checksText(view)),
     ...troubles.slice(-maxTroubles).flatMap((one, index) => line(index === 0 ? 'Trouble' : '', troubleText(one))),
     ...line('', earlier > 0 ? `and ${earlier} more before` : ''),
@@ -87,11 +90,14 @@ const filesText = ({ files, filesLeftOut }: RunView): string =>
     ? pluralise(files.length, 'file')
     : `${pluralise(files.length, 'file')} and up to ${filesLeftOut} more`;
 
-const uncommittedText = ({ why, files, count }: Uncommitted): string =>
-  `${pluralise(count, 'file')}: ${someOf(
-    files.map((name) => oneLine(name, 200)),
-    count,
-  )} (${oneLine(why, 200)})`;
+const uncommittedText = ({ why, files, count, commit }: Uncommitted): string => {
+  if (count === 0) return `unknown (${oneLine(why, 200)})`;
+  const names = files.map((name) => oneLine(name, 200));
+  const text = `${pluralise(count, 'file')}: ${someOf(names, count)}`;
+  return commit === undefined
+    ? `${text} (${oneLine(why, 200)})`
+    : `commit ${joinLines(commit).slice(0, 8)} with ${text}. ${oneLine(why, 200)}`;
+};
 
 const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
   if (passed + flaky + failed === 0) return '';
@@ -118,6 +124,11 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
   const trouble: Next[] = last === undefined ? [] : [[`Look at #${last}`, on('logs', String(last))]];
   const permissions: Next[] =
     view.allowAll && !view.allowAllHelps ? [['', '(with --allow-all again: permissions are not taken over)']] : [];
+  // Nothing can be started, resumed or archived, and the logs may be gone as well.
+  if (view.changeDeleted && view.status !== 'running') {
+    const end: Next[] = leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')]] : [];
+    return [...end, ...review];
+  }
   switch (view.status) {
     case 'running':
       return [

@@ -8,6 +8,7 @@ import { openTasks as findOpenTasks } from '../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../ralph/record.ts';
 import { passes, runsCommands } from '../ralph/gate-result.ts';
 import type { LoopHost } from '../ralph/loop.ts';
+import { deletedChanges } from '../changes/sources.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from './context.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
@@ -18,6 +19,7 @@ type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit'
 /** What a verify command needs to run. */
 type CommandContext = Pick<
   RunContext,
+  | 'project'
   | 'workProject'
   | 'workspace'
   | 'options'
@@ -68,7 +70,7 @@ const unique = (differences: readonly Tampering[]): Tampering[] => [
 
 /** Describes what was changed in the goal, and how to restore or accept it. */
 const tamperingOf = async (
-  context: RestoreContext & Pick<RunContext, 'redactor'>,
+  context: RestoreContext & Pick<RunContext, 'redactor' | 'project'>,
   differences: readonly Tampering[],
   byAgent: readonly Tampering[],
 ) => {
@@ -79,11 +81,13 @@ const tamperingOf = async (
     if (each.kind === 'task') return text;
     return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
   };
+  // What is gone cannot become the goal.
+  const isDeleted = differences.length > 0 && (await deletedChanges(context.project)).includes(context.plan.change);
   return {
     tampering: differences.slice(0, maxListed).map(sentence),
     tamperingCount: differences.length,
     restore: await restoreInstructions(context, differences),
-    accept: differences.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
+    accept: differences.length === 0 || isDeleted ? null : commandLine('spool', 'accept', context.plan.change),
   } satisfies Partial<GateReport>;
 };
 

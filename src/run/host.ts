@@ -1,4 +1,5 @@
 import { renameSafely, writeSafely } from '../files/safe.ts';
+import { deletedChanges } from '../changes/sources.ts';
 import { tryReadTasks } from '../changes/tasks/read.ts';
 import { adoptContext, contextId, loadContext } from '../store/added-context.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
@@ -66,6 +67,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     trackWork: work.track,
     uncommitted: work.uncommitted,
     changed: work.changed,
+    isChangeDeleted: async () => (await deletedChanges(context.project)).includes(context.plan.change),
     release: (reason) => {
       const { project, target, workspace } = context;
       return releaseWorkspace({ project, target, workspace, done: reason === 'complete' });

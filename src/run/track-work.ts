@@ -110,7 +110,7 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
       };
     },
     uncommitted: async () => {
-      if (isGone(tree)) return [];
+      if (isGone(tree)) return [{ why: gone.replace(/\.$/, ''), files: [], count: 0 }];
       await index.atEnd();
       if (!context.plan.commit || opened === null) return [];
       const { redactor } = context;
@@ -214,8 +214,7 @@ const commitsOnNoBranch = async (
   const found: Uncommitted[] = [];
   for (const { commit, names } of detachedCommits) {
     if (await isOnBranch(tree.root, commit)) continue;
-    const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}`;
-    found.push({ why, files: names.slice(0, 20).map(toUtf8), count: names.length });
+    found.push({ why: howToRecover(commit), files: names.slice(0, 20).map(toUtf8), count: names.length, commit });
   }
   return found;
 };

@@ -191,6 +191,7 @@ export const runEvent: Shape<RunEvent> = named(
       tasks: required(orNull(tasks)),
       uncommitted: droppedIfInvalid(validItems(uncommitted)),
       changed: droppedIfInvalid(changed),
+      changeDeleted: droppedIfInvalid(yes),
       notes: droppedIfInvalid(validItems(text)),
       at: required(isoTime),
     }),

@@ -278,6 +278,7 @@ export const uncommitted: Shape<Uncommitted> = named(
     why: required(text),
     files: withFallback([], validItems(text)),
     count: required(count),
+    commit: droppedIfInvalid(text),
   }),
 );
 
@@ -354,5 +355,6 @@ export const parseView: Shape<RunView> = named(
     tasksDone: withFallback(null, orNull(count)),
     commits: droppedIfInvalid(commits),
     changed: droppedIfInvalid(changed),
+    changeDeleted: droppedIfInvalid(yes),
   }),
 );

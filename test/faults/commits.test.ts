@@ -445,7 +445,7 @@ test('a detached HEAD is reported once, at the start, with the command that keep
   expect((await project.spool(...run, '--no-commit')).stderr).not.toContain('Detached');
 });
 
-test('an agent that deletes the repository ends neither the iteration nor the run', async () => {
+test('an agent that deletes the repository ends neither the iteration nor the run, and the last screen says so', async () => {
   const project = createProject({ agent: ['rm -rf .git; echo a > a.txt', 'true', promise] });
 
   const result = await project.spool(...run);
@@ -457,7 +457,11 @@ test('an agent that deletes the repository ends neither the iteration nor the ru
     { iteration: 3, git: null, completionFound: true },
   ]);
   const notices = result.stderr.split('\n').filter((line) => /git/.test(line) && !line.includes('no git'));
-  expect(notices).toEqual(['.git was deleted: changes are no longer tracked or committed.']);
+  expect(notices).toEqual([
+    '.git was deleted: changes are no longer tracked or committed.',
+    '  Uncommitted unknown (.git was deleted: changes are no longer tracked or committed)',
+  ]);
+  expect(project.state().uncommitted).toMatchObject([{ files: [], count: 0 }]);
   expect(spawnSync('git', ['status'], { cwd: project.folder, env: project.env }).status).not.toBe(0);
 });
 

@@ -86,6 +86,7 @@ const run = async (
     },
     trackWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     uncommitted: async () => [],
+    isChangeDeleted: async () => false,
     changed: async () => null,
     ticked: async () => [],
     release: async (reason) => [`released after ${reason}`],
