@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { entriesOf } from '../files/folders.ts';
-import { checkInside, readInside, textInside } from '../files/inside.ts';
+import { checkInside, readInside } from '../files/inside.ts';
 import type { Change, SpecPaths } from './source.ts';
 import { noSettings, readSettings, type SpecSettings } from './spec-settings.ts';
 import { parseDelta } from './specs/delta.ts';
