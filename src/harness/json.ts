@@ -35,5 +35,6 @@ export const listAt = (value: unknown, ...path: string[]): readonly unknown[] =>
 export const sum = (first: number | null, ...others: (number | null)[]): number | null =>
   first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);
 
-const asObject = (value: unknown): Record<string, unknown> | null =>
+/** Returns null if it is not an object. */
+export const asObject = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;

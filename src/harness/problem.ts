@@ -1,10 +1,12 @@
 import type { AgentErrorKind, AgentEvent } from '../ralph/agent-events.ts';
-import { resetTime } from './reset-time.ts';
+import { resetTime, retryAfter } from './reset-time.ts';
 
 export interface Problem {
   readonly message: string;
   /** The HTTP status of the provider, if the agent reports it. */
   readonly status?: number | null;
+  /** The headers of the response of the provider, if the agent reports them. */
+  readonly headers?: Readonly<Record<string, unknown>> | null;
   /** Set if the agent reports the kind itself. */
   readonly kind?: AgentErrorKind | undefined;
 }
@@ -15,9 +17,10 @@ type ErrorEvent = AgentEvent & { readonly type: 'error' };
  * Creates an error event. Its kind is the one reported by the agent, or follows from the status or the message. The
  * diagnosis shortens the message.
  */
-export const problemEvent = ({ message, status = null, ...said }: Problem): ErrorEvent => {
+export const problemEvent = ({ message, status = null, headers = null, ...said }: Problem): ErrorEvent => {
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
-  const resetsAtMs = kind === 'rate-limit' ? resetTime(message, new Date()) : null;
+  const now = new Date();
+  const resetsAtMs = kind === 'rate-limit' ? (retryAfter(headers ?? {}, now) ?? resetTime(message, now)) : null;
   return {
     type: 'error',
     kind,

@@ -3,11 +3,28 @@
  * time, a time of day with an optional day and time zone, or a duration. Returns Unix milliseconds, or null if the
  * message has none.
  */
-export const resetTime = (message: string, now: Date): number | null => {
-  const at = read(message, now);
-  // A time further away than any limit lasts was misread.
-  return at === null || at > now.getTime() + longestMs ? null : at;
+export const resetTime = (message: string, now: Date): number | null => plausible(read(message, now), now);
+
+/** A time further away than any limit lasts was misread. */
+const plausible = (at: number | null, now: Date): number | null =>
+  at === null || Number.isNaN(at) || at > now.getTime() + longestMs ? null : at;
+
+/**
+ * Returns when a provider wants to be asked again, from the headers of its response: `retry-after` in seconds or as an
+ * HTTP date, or `retry-after-ms`.
+ */
+export const retryAfter = (headers: Readonly<Record<string, unknown>>, now: Date): number | null => {
+  const header = (wanted: string) => {
+    const value = Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
+    return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  };
+  const [ms, value] = [header('retry-after-ms'), header('retry-after')];
+  if (isAmount(ms)) return plausible(now.getTime() + Number(ms), now);
+  if (isAmount(value)) return plausible(now.getTime() + Number(value) * 1000, now);
+  return /^[A-Za-z]{3}, \d/.test(value) ? plausible(Date.parse(value), now) : null;
 };
+
+const isAmount = (text: string): boolean => /^\d{1,10}(?:\.\d{1,10})?$/.test(text);
 
 const longestMs = 32 * 86_400_000;
 

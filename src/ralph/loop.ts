@@ -261,10 +261,18 @@ const waitsTooLong = ({ limits }: RunPlan, totals: RunTotals, { agent, freeAtMs 
 };
 
 const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: CoolingDown, host: LoopHost): Promise<void> => {
-  const why = `${agentKey(agent)} is not available yet`;
+  const why = whyUnavailable(agent, host.totals());
   const untilMs = Math.min(freeAtMs, deadlineMs(limits, host));
   host.emit({ type: 'waiting', untilMs, why, at: host.now().toISOString() });
   await host.waitUntil(untilMs);
+};
+
+/** Why the last attempt with this agent was deferred. */
+const whyUnavailable = (agent: AgentChoice, { deferred }: RunTotals): string => {
+  const name = agentKey(agent);
+  const error = deferred.findLast(({ harness, model }) => agentKey({ harness, model }) === name)?.error ?? null;
+  if (error === null) return `${name} is not available yet`;
+  return `${error.kind === 'rate-limit' ? `usage limit of ${name}` : `${name} cannot run`}: ${error.message}`;
 };
 
 /** Waits for a request to resume, a stop or a limit. */

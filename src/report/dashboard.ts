@@ -174,7 +174,7 @@ const boardRun = (change: string, run: Progress): BoardRun => ({
   activity: run.waitsUntilMs === null ? run.activity : waitText(run.waitsUntilMs, run.activity),
 });
 
-/** `waiting 1m 26s: opencode is not available yet` */
+/** `waiting 1m 26s: usage limit of opencode: slow down (HTTP 429)` */
 const waitText = (untilMs: number, why: string): string => {
   const leftMs = Math.max(0, untilMs - Date.now());
   return `waiting ${duration(Math.ceil(leftMs / 1000) * 1000)} until ${dayTime(new Date(untilMs))}: ${why}`;

@@ -129,8 +129,8 @@ test('a server that hangs delays neither the loop nor, after two interrupts, its
 
 test('a long wait for a usage limit is told once', async () => {
   const { host, received } = await startReceiver();
-  const message = 'usage limit reached, try again in 1 hour';
-  const limit = JSON.stringify({ type: 'error', error: { name: 'APIError', data: { message, statusCode: 429 } } });
+  const data = { message: 'slow down', statusCode: 429, responseHeaders: { 'retry-after': '3600' } };
+  const limit = JSON.stringify({ type: 'error', error: { name: 'APIError', data } });
   const project = createProject({ agent: [`${says(limit)}; exit 1`] });
 
   const loop = project.start([...run, '--notify', `http://${host}/`]);
@@ -139,7 +139,10 @@ test('a long wait for a usage limit is told once', async () => {
   await loop.result;
 
   expect(received.map(({ body }) => body)).toMatchObject([
-    { event: 'waiting', detail: expect.stringMatching(/^opencode is not available yet; resuming at \d\d:\d\d$/) },
+    {
+      event: 'waiting',
+      detail: expect.stringMatching(/^usage limit of opencode: slow down \(HTTP 429\); resuming at \d\d:\d\d$/),
+    },
     { event: 'interrupted', status: 'interrupted' },
   ]);
 });

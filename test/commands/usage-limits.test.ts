@@ -81,7 +81,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues af
   await loop.printed('Resuming in');
   await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /waiting until .*: opencode is not available yet/,
+    /waiting until .*: usage limit of opencode: usage limit reached, try again in 4s/,
   );
   loop.kill(signal);
   await loop.result;
@@ -90,7 +90,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues af
   const again = await project.spool(...run);
 
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(/^Resuming in \d.*: opencode is not available yet\.$/m);
+  expect(again.stderr).toMatch(/^Resuming in \d.*: usage limit of opencode: usage limit reached, try again in 4s/m);
   expect(project.history()).toMatchObject([{ iteration: 1, deferred: [{ error: { kind: 'rate-limit' } }] }]);
   expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(cooldowns.opencode!);
 });

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { AgentErrorKind, AgentEvent } from '../../ralph/agent-events.ts';
 import type { Decoder, Harness } from '../harness.ts';
-import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
+import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
 import { providerHosts } from '../providers.ts';
 
@@ -190,7 +190,8 @@ const errorEvent = (error: unknown): AgentEvent => {
   const name = textAt(error, 'name') || 'error';
   const message = `${textAt(error, 'data', 'message') || name}${name === 'UnknownError' ? opaque : ''}`;
   const status = numberAt(error, 'data', 'statusCode');
-  return problemEvent({ message, status, kind: kinds.get(name) });
+  const headers = asObject(field(error, 'data', 'responseHeaders'));
+  return problemEvent({ message, status, headers, kind: kinds.get(name) });
 };
 
 const kinds = new Map<string, AgentErrorKind>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resetTime } from '../../../src/harness/reset-time.ts';
+import { resetTime, retryAfter } from '../../../src/harness/reset-time.ts';
 
 /** A Monday, ten past seven in the morning in UTC. */
 const now = new Date('2026-11-16T07:10:00Z');
@@ -59,4 +59,20 @@ test.each([
   'try again',
 ])('%s: has no reset time', (message) => {
   expect(resetTime(message, now)).toBeNull();
+});
+
+test.each([
+  [{ 'retry-after': '400' }, 400_000],
+  [{ 'Retry-After': ' 1.5 ' }, 1500],
+  [{ 'retry-after': 30 }, 30_000],
+  [{ 'retry-after': '30', 'retry-after-ms': '2500' }, 2500],
+  [{ 'retry-after': new Date(now.getTime() + 90_000).toUTCString() }, 90_000],
+  [{ 'retry-after': 'soon' }, null],
+  [{ 'retry-after': '-5' }, null],
+  [{ 'retry-after': '' }, null],
+  [{ 'retry-after': '9999999999' }, null],
+  [{ 'retry-after': ['400'] }, null],
+  [{}, null],
+])('the headers %j mean a wait of %s ms', (headers, ms) => {
+  expect(retryAfter(headers, now)).toBe(ms === null ? null : now.getTime() + ms);
 });
