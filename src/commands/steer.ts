@@ -126,6 +126,12 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
       return outcome('starting', `is still starting, and will ${verbs[command]} when it has started.`, null);
     case 'ended':
       return outcome('ended', endText(answer.view), answer.view);
+    case 'overtaken': {
+      const [name, text] = answer.view.requested
+        ? effectOf(command, answer.view)
+        : (['running', `is not paused: another request has resumed it.`] as const);
+      return outcome(name, text, answer.view);
+    }
     case 'taken': {
       const [name, text] =
         command === 'resume' ? resumedFrom(answer.before, answer.view) : effectOf(command, answer.view);

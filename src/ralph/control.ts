@@ -3,6 +3,9 @@ export const controlCommands = ['stop', 'stop-after-iteration', 'pause', 'resume
 
 export type ControlCommand = (typeof controlCommands)[number];
 
+/** The form of the id of a request. */
+export const requestId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
 /** What a run was asked for and has yet to do. */
 export type Requested = Exclude<ControlCommand, 'resume'> | null;
 

@@ -85,7 +85,13 @@ export type RunEvent =
     }
   | { readonly type: 'waiting'; readonly untilMs: number; readonly why: string; readonly at: string }
   /** Another process has asked for this, and the run will do it. */
-  | { readonly type: 'requested'; readonly command: ControlCommand; readonly at: string }
+  | {
+      readonly type: 'requested';
+      readonly command: ControlCommand;
+      /** Identifies the request; missing in older journals. */
+      readonly id?: string;
+      readonly at: string;
+    }
   /** The run waits for a request to resume. */
   | { readonly type: 'paused'; readonly at: string }
   | { readonly type: 'resumed'; readonly pausedMs: number; readonly at: string }

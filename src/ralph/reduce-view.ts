@@ -83,7 +83,12 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
     case 'requested':
-      return { ...view, requested: event.command === 'resume' ? null : event.command, updatedAt: event.at };
+      return {
+        ...view,
+        requested: event.command === 'resume' ? null : event.command,
+        ...(event.id !== undefined && { requests: [...(view.requests ?? []), event.id].slice(-maxRequests) }),
+        updatedAt: event.at,
+      };
     case 'paused':
       return { ...view, waiting: null, pausedAt: event.at, updatedAt: event.at };
     case 'resumed':
@@ -146,3 +151,6 @@ export const catchUp = (view: RunView, records: readonly IterationRecord[]): Run
   // The interrupted iteration was never recorded, but its usage counts.
   return { ...view, usage: addUsage(view.usage, view.currentUsage), currentUsage: null, pending: null };
 };
+
+/** Those who sent earlier ones have read their answer. */
+const maxRequests = 8;

@@ -62,6 +62,8 @@ export interface RunView extends RunTotals {
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
   /** What other processes have asked for and the run has yet to do; missing in older runs. */
   readonly requested?: Requested;
+  /** The ids of the last requests that the run has taken, oldest first. */
+  readonly requests?: readonly string[];
   /** When the run was paused; null if it is not, missing in older runs. */
   readonly pausedAt?: string | null;
   /** When the cooldown of an agent ends, in milliseconds since 1970, by its key. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { followSignal, type StopSignals } from '../process/signals.ts';
-import { afterRequest, asksToStop, type ControlCommand, type Requested } from '../ralph/control.ts';
+import { afterRequest, asksToStop, type ControlCommand, requestId, type Requested } from '../ralph/control.ts';
 import type { Emit } from '../ralph/events.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
 import { type ReceivedRequest, watchControl } from '../store/control.ts';
@@ -43,18 +43,20 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
 
   let requested: Requested = batch?.requested() ?? null;
   let hasStarted = false;
-  const announce = (command: ControlCommand): void => {
-    if (hasStarted) emit({ type: 'requested', command, at: new Date().toISOString() });
+  const announce = (command: ControlCommand, id: string): void => {
+    // An agent may have written anything.
+    const known = requestId.test(id) ? { id } : {};
+    if (hasStarted) emit({ type: 'requested', command, ...known, at: new Date().toISOString() });
   };
   /** An agent can send any number of requests: one that changes nothing is not announced. */
-  const handle = ({ command, isPersonal, wholeBatch }: ReceivedRequest): void => {
+  const handle = ({ command, isPersonal, wholeBatch, id }: ReceivedRequest): void => {
     const mayResume = isPersonal || !isWorking(view());
     if (wholeBatch) batch?.request({ command, mayResume });
     const before = requested;
     requested = afterRequest(before, { command, mayResume });
     if (command === 'stop' && stop.signal.aborted) return kill.abort();
     if (requested === before) return;
-    announce(command);
+    announce(command, id);
     if (requested === 'stop') stop.abort();
     wake();
   };
@@ -84,7 +86,7 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
       }),
     started: () => {
       hasStarted = true;
-      if (requested !== null) announce(requested);
+      if (requested !== null) announce(requested, '');
     },
     dispose: () => {
       watch.dispose();

@@ -32,6 +32,8 @@ export interface RequestOptions {
   /** Says where the user's state folder is. Defaults to process.env. */
   readonly env?: NodeJS.ProcessEnv;
   readonly wholeBatch?: boolean;
+  /** Identifies the request. */
+  readonly id?: string;
 }
 
 /** Asks the run of a change to do something. The run reacts within a second. Does not wait for it. */
@@ -39,11 +41,10 @@ export const requestControl = (
   project: Project,
   change: string,
   command: ControlCommand,
-  { env = process.env, wholeBatch = false }: RequestOptions = {},
+  { env = process.env, wholeBatch = false, id = crypto.randomUUID() }: RequestOptions = {},
 ): 'sent' | 'not-running' => {
   const owner = loopOwner(project, change);
   if (owner === null) return 'not-running';
-  const id = crypto.randomUUID();
   const request: ControlRequest = { v: 1, to: owner.id, command, at: new Date().toISOString(), id, wholeBatch };
   // In one write. The leading newline ends a line that was cut off.
   const line = `\n${JSON.stringify(request)}\n`;
@@ -68,7 +69,7 @@ export interface ControlWatch {
   dispose(): void;
 }
 
-export interface ReceivedRequest extends Pick<ControlRequest, 'command' | 'wholeBatch'> {
+export interface ReceivedRequest extends Pick<ControlRequest, 'command' | 'wholeBatch' | 'id'> {
   /** It is in the user's state folder, so no agent in a sandbox has sent it. */
   readonly isPersonal: boolean;
 }

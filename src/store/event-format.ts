@@ -2,7 +2,7 @@ import type { AgentEvent } from '../ralph/agent-events.ts';
 import type { CommandOrigin, Limits, RunPlan } from '../ralph/plan.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
-import { controlCommands } from '../ralph/control.ts';
+import { controlCommands, requestId } from '../ralph/control.ts';
 import {
   withDefault,
   count,
@@ -174,6 +174,7 @@ export const runEvent: Shape<RunEvent> = named(
     }),
     requested: object<Fields<RunEvent, 'requested'>>({
       command: required(oneOf(controlCommands)),
+      id: droppedIfInvalid(matching(requestId)),
       at: required(isoTime),
     }),
     paused: object<Fields<RunEvent, 'paused'>>({ at: required(isoTime) }),

@@ -12,6 +12,7 @@ import type {
   RepeatedCall,
   TaskCount,
 } from '../ralph/record.ts';
+import { requestId } from '../ralph/control.ts';
 import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
 import type { CommitRange } from '../ralph/totals.ts';
 import type { Mention } from '../ralph/promise/promise.ts';
@@ -332,6 +333,7 @@ export const parseView: Shape<RunView> = named(
     currentUsage: withFallback(null, orNull(usage)),
     waiting: withFallback(null, orNull(waiting)),
     requested: withFallback(null, orNull(oneOf(['stop', 'stop-after-iteration', 'pause']))),
+    requests: droppedIfInvalid(validItems(matching(requestId))),
     pausedAt: withFallback(null, orNull(isoTime)),
     cooldowns: withFallback({}, mapOf(epochMs)),
     pending: withFallback(null, orNull(parseRecord)),

@@ -21,6 +21,8 @@ export type Answer =
   | { readonly kind: 'cleaned-up'; readonly view: RunView; readonly ended: number }
   /** The run has taken it. `view` says what will happen, `before` what the run did when it was asked. */
   | { readonly kind: 'taken'; readonly before: RunView | null; readonly view: RunView }
+  /** The run has taken it, and a later request as well, which took it back. */
+  | { readonly kind: 'overtaken'; readonly view: RunView }
   /** The run has ended meanwhile, maybe because of the request. */
   | { readonly kind: 'ended'; readonly view: RunView | null }
   /** The run is still setting up its workspace. It takes the request when it has started. */
@@ -41,7 +43,7 @@ export const steer = async (
   command: ControlCommand,
   options: RequestOptions = {},
 ): Promise<Answer> => {
-  const { env = process.env } = options;
+  const { env = process.env, id = crypto.randomUUID() } = options;
   const read = async (): Promise<RunView | null> => {
     const saved = await readState(project, change);
     return saved && asRecorded(userRecordFolder(project, change, env), saved);
@@ -54,7 +56,7 @@ export const steer = async (
   }
   const owner = loopOwner(project, change);
   const before = await read();
-  if (owner === null || requestControl(project, change, command, options) === 'not-running')
+  if (owner === null || requestControl(project, change, command, { ...options, id }) === 'not-running')
     return withoutRun(project, command, before);
   const deadline = performance.now() + answerMs;
   for (;;) {
@@ -63,6 +65,7 @@ export const steer = async (
     if (!isRunning) return { kind: 'ended', view };
     const isStarted = view !== null && view.updatedAt >= owner.since;
     if (isStarted && isSettled(command, view)) return { kind: 'taken', before, view };
+    if (isStarted && isOvertaken(id, command, view)) return { kind: 'overtaken', view };
     if (performance.now() < deadline) {
       await delay(pollMs);
       continue;
@@ -96,6 +99,13 @@ const isTaken = (command: ControlCommand, { requested = null, pausedAt }: RunVie
     case 'resume':
       return requested !== 'pause' && !pausedAt;
   }
+};
+
+/** Whether a later request took back what the run had taken. A stop is final. */
+const isOvertaken = (id: string, command: ControlCommand, view: RunView): boolean => {
+  const { status, requests = [], requested = null, pausedAt } = view;
+  if (status !== 'running' || !requests.includes(id)) return false;
+  return command === 'pause' ? requested === null && !pausedAt : command === 'resume' && requested === 'pause';
 };
 
 /** Whether nothing more will happen soon: a stop ends a run at once if no agent is working. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { type FollowedEvent, followRun } from '../../src/store/follow.ts';
+import { requestControl } from '../../src/store/control.ts';
 import type { LockOwner } from '../../src/store/lock-owner.ts';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -320,6 +321,26 @@ describe('stop', () => {
     loop.kill('SIGCONT');
 
     expect(await loop.result).toMatchObject({ code: 143 });
+  });
+
+  test('a pause that another process takes back at once is not called unanswered', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    const { pid } = lockOf(project);
+    // Both requests are there before the run looks.
+    process.kill(pid, 'SIGSTOP');
+    const pausing = project.start(['pause', '002-01']);
+    await eventually(() => existsSync(project.stateFile('control.jsonl')), 'the request');
+    expect(requestControl({ root: project.folder }, change, 'resume', { env: project.env })).toBe('sent');
+    process.kill(pid, 'SIGCONT');
+
+    expect(await pausing.result).toMatchObject({
+      code: 0,
+      stdout: `${change} is not paused: another request has resumed it.\n`,
+    });
+    project.write('go-on', '');
+    expect(await loop.result).toMatchObject({ code: 0 });
   });
 
   test('a change that does not exist, or has no run, gets one line', async () => {
