@@ -17,6 +17,7 @@ import { asRecorded } from '../store/user-record/steps.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { dayTime, duration, timeAgo } from '../text/format.ts';
 import { activityText } from './activity.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
 import { type Column, renderTable } from './table.ts';
@@ -27,14 +28,15 @@ import { symbolsFor } from './symbols.ts';
 /** The last run of a change, or its place in the queue of a batch. Missing values are null. */
 export interface RunRow {
   readonly change: string;
-  /** null for a change that is queued. */
+  /** null for a change that is queued, or whose state cannot be read. */
   readonly run: string | null;
-  readonly status: RunView['status'] | 'queued';
+  /** `unreadable` if state.json has a newer version. */
+  readonly status: RunView['status'] | 'queued' | 'unreadable';
   readonly iteration: number;
   readonly finishedIterations: number;
   readonly maxIterations: number | null;
   readonly tasks: TaskCount | null;
-  /** When the run was started, or the change was queued. */
+  /** When the run was started, or the change was queued; empty if its state cannot be read. */
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly elapsedMs: number;
@@ -107,32 +109,48 @@ const byActivity = (a: RunRow, b: RunRow): number => {
   return time(a) < time(b) ? 1 : -1;
 };
 
+/** A row without a run. */
+const emptyRow = {
+  run: null,
+  iteration: 0,
+  finishedIterations: 0,
+  maxIterations: null,
+  tasks: null,
+  startedAt: '',
+  endedAt: null,
+  elapsedMs: 0,
+  usage: null,
+  leftovers: 0,
+  archived: false,
+  deleted: false,
+} satisfies Partial<RunRow>;
+
 const queuedRow = async (project: Project, change: string, owner: LockOwner): Promise<RunRow> => {
   const tasks = await changeOf(project, change)
     .then((target) => tasksOfChange(project, target))
     .catch(() => null);
   return {
+    ...emptyRow,
     change,
-    run: null,
     status: 'queued',
-    iteration: 0,
-    finishedIterations: 0,
-    maxIterations: null,
     tasks: tasks && countTasks(tasks),
     startedAt: owner.since,
-    endedAt: null,
-    elapsedMs: 0,
-    usage: null,
     activity: queueText(owner, new Date()),
-    leftovers: 0,
-    archived: false,
-    deleted: false,
   };
 };
 
+const unreadableRow = (change: string): RunRow => ({
+  ...emptyRow,
+  change,
+  status: 'unreadable',
+  activity: `state.json cannot be read; see "${commandLine('spool', 'status', change)}"`,
+});
+
 const rowOf = async (change: string, request: RowsRequest & { readonly now: Date }): Promise<RunRow | null> => {
   const { project, env, redactor, now } = request;
-  const saved = (await lastSaved(project, change))?.view ?? null;
+  const last = await lastSaved(project, change);
+  if (last === null) return unreadableRow(change);
+  const saved = last.view;
   if (saved === null) return null;
   const view = asRecorded(userRecordFolder(project, change, env), { ...saved, change });
   const status = currentStatus(view, loopOwner(project, change) !== null);
@@ -198,21 +216,21 @@ const columnsAt = (now: Date): Column<RunRow>[] => [
   {
     title: 'state',
     value: ({ status }) => status,
-    style: ({ status }) => (status === 'queued' ? 'dim' : colourOf(status)),
+    style: ({ status }) => (status === 'queued' ? 'dim' : status === 'unreadable' ? 'red' : colourOf(status)),
   },
   { title: 'change', value: ({ change }) => change, min: 9 },
   {
     title: '#',
     numeric: true,
-    value: ({ status, iteration, maxIterations }) =>
-      status === 'queued' ? '' : maxIterations === null ? String(iteration) : `${iteration}/${maxIterations}`,
+    value: ({ run, iteration, maxIterations }) =>
+      run === null ? '' : maxIterations === null ? String(iteration) : `${iteration}/${maxIterations}`,
     drop: 3,
   },
   { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : '-'), drop: 1 },
   {
     title: 'time',
     numeric: true,
-    value: ({ status, elapsedMs }) => (status === 'queued' ? '' : wholeSeconds(elapsedMs)),
+    value: ({ run, elapsedMs }) => (run === null ? '' : wholeSeconds(elapsedMs)),
     drop: 2,
   },
   { title: 'cost', numeric: true, value: ({ usage }) => costText(usage) || '-', drop: 4 },
@@ -223,6 +241,6 @@ const columnsAt = (now: Date): Column<RunRow>[] => [
 const wholeSeconds = (ms: number): string => (ms < 1000 ? '0s' : duration(Math.floor(ms / 1000) * 1000));
 
 const endText = (status: RunRow['status'], endedAt: string | null, now: Date): string => {
-  if (status === 'running' || status === 'queued') return '';
+  if (status === 'running' || status === 'queued' || status === 'unreadable') return '';
   return endedAt === null ? '-' : timeAgo(endedAt, now);
 };

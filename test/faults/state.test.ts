@@ -288,6 +288,9 @@ test('a state file of a newer version is rejected with one line and left unchang
   const list = await project.spool('list');
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(/unreadable +- +-$/m);
+  expect((await project.spool('status')).stdout).toMatch(
+    new RegExp(`^unreadable +${change} .*state\\.json cannot be read; see "spool status ${change}"$`, 'm'),
+  );
   expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(text);
   expect(project.calls()).toEqual([]);
 });

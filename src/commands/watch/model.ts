@@ -71,7 +71,10 @@ const pressInTable = (model: Model, key: Key): Step => {
   const row = rowOf(model, model.selected);
   if (row === undefined) return { model, action: null };
   if (!isEnter(key)) return pressOnRow(model, row, key);
-  if (!isStarted(row)) return { model: { ...model, message: `Not started yet: ${row.change}` }, action: null };
+  if (!isStarted(row)) {
+    const why = row.status === 'unreadable' ? 'Cannot be read' : 'Not started yet';
+    return { model: { ...model, message: `${why}: ${row.change}` }, action: null };
+  }
   return { model: { ...model, opened: row.change }, action: { kind: 'open', row } };
 };
 
