@@ -350,6 +350,25 @@ test('changes of OpenSpec before version 1 are read too', async () => {
   expect(project.calls()[0]?.prompt).toContain('Old layout.');
 });
 
+test('an ID that begins with a day keeps its history in the archive', async () => {
+  const id = '2025-01-01-foo';
+  const files = { ...noSpool, [`openspec/changes/${id}/proposal.md`]: 'Foo.\n' };
+  const project = createProject({ files, agent: [promise] });
+  await project.spool('ralph', id);
+  expect(await project.spool('archive', id)).toMatchObject({ code: 0 });
+  expect((await project.spool('list', '--archived')).stdout).toMatch(/2025-01-01-foo +openspec +- +complete/);
+});
+
+test('--source without a change of that tool creates no change of another one', async () => {
+  const project = createProject({ files: noSpool, agent: [promise] });
+  mkdirSync(project.path('.kiro/specs'), { recursive: true });
+  expect(await project.spool('ralph', '--source', 'kiro', 'zzz')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('No active change in .kiro'),
+  });
+  expect(project.calls()).toEqual([]);
+});
+
 test('a change whose branch has not landed is not archived', async () => {
   const work = `echo done > work.txt\n${promise}`;
   const project = createProject({ files: { ...noSpool, ...openSpecTree }, agent: [work] });

@@ -1,14 +1,21 @@
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { userError } from '../../errors.ts';
 import { foldersInside } from '../../files/inside.ts';
+import { ralphFolder } from '../../store/paths.ts';
 import { localDay } from '../../text/format.ts';
 import type { Change } from '../source.ts';
 
 const date = /^\d{4}-\d{2}-\d{2}-/;
 
-/** The ids of the changes in an archive, whose folders begin with a date. */
-export const archivedIds = (root: string, archive: string): string[] =>
-  foldersInside(root, archive).map((name) => name.replace(date, ''));
+/** The ids of the changes in an archive, whose folders begin with a date. One that was run with such an id gets no second date. */
+export const archivedIds = (root: string, archive: string): string[] => {
+  const hasRuns = (id: string) => existsSync(ralphFolder({ root }, id));
+  return foldersInside(root, archive).map((name) => {
+    const short = name.replace(date, '');
+    return hasRuns(name) && !hasRuns(short) ? name : short;
+  });
+};
 
 /** The folder of an archived change; null if there is none. The latest one wins. */
 export const archivedFolder = (root: string, archive: string, id: string): string | null => {

@@ -1,5 +1,4 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import { looksLikeId } from '../ids.ts';
+import { looksLikeId, shortHash } from '../ids.ts';
 
 /*
  * The change of a task file has no name of its own: its ID is derived from its path, so that a path can be checked
@@ -9,8 +8,7 @@ import { looksLikeId } from '../ids.ts';
 /** The IDs that a file can have, by preference: `docs-plans-x`, and one with a hash, which no other file has. */
 export const idsOf = (path: string): readonly [string, string] => {
   const slug = slugOf(path);
-  const hash = Buffer.from(sha256(Buffer.from(path))).toString('hex');
-  return [slug, `${slug}-${hash.slice(0, 6)}`];
+  return [slug, `${slug}-${shortHash(path)}`];
 };
 
 /** Characters. It is the name of a folder and part of the name of a branch. */

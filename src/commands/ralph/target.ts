@@ -9,7 +9,7 @@ import {
   resolveChange,
   sourceProblems,
 } from '../../changes/sources.ts';
-import { sourceNames } from '../../changes/folders.ts';
+import { sourceFolders, type SourceName, sourceNames } from '../../changes/folders.ts';
 import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
@@ -50,6 +50,9 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
   }
   const isOpen = module === null && !options.all;
   const canAsk = options.interactive && terminal.canPrompt && isOpen;
+  // A new change is one of Spool's own.
+  if (candidates.length === 0 && isOpen && source !== null && source !== 'spool')
+    throw userError('no-changes', sourceFolders(project)[source]);
   if (candidates.length === 0 && isOpen && sentence !== null) return { kind: 'new', module: null };
   if (candidates.length === 0 && (canAsk || !isOpen))
     throw userError('no-changes', module === null ? await changeFolders(project) : `module ${module}`);
@@ -96,8 +99,9 @@ const namedChanges = async (
   return [...new Set(changes)];
 };
 
-const checkSource = (name: string): string => {
-  if (sourceNames.some((known) => known === name)) return name;
+const checkSource = (name: string): SourceName => {
+  const found = sourceNames.find((known) => known === name);
+  if (found !== undefined) return found;
   throw userError('bad-value', '--source', `must be ${sourceNames.join(', ')}`, name);
 };
 

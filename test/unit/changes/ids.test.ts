@@ -1,9 +1,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { matchId } from '../../../src/changes/ids.ts';
+import { branchOf, matchId } from '../../../src/changes/ids.ts';
 import { changeNumber, isSlug, moduleOf, toSlug } from '../../../src/changes/spool/ids.ts';
 
 const ids = ['001-01_init', '002-01_add-loop', '002-02_add-status', '002-02_add-status-line'];
+
+test('branches of different changes differ, and ordinary ones have the name of the change', () => {
+  expect(branchOf('002-01_add-loop')).toBe('ralph/002-01_add-loop');
+  const branches = ['c-2', 'c 2', 'c~2', 'kiro:x', 'kiro-x', 'a..b', 'a-b'].map(branchOf);
+  expect(new Set(branches).size).toBe(branches.length);
+  expect(branches.join('')).not.toMatch(/[\s~^:?*[\\]|\.\./);
+});
 
 describe('matchId', () => {
   test.each([
