@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { childEnvironment } from './environment.ts';
 import { longestSecret, type Redactor } from '../secrets/redact.ts';
 import { type Launch, runProcess, type ProcessControl } from './run.ts';
-import { maxTimerMs } from './timers.ts';
+import { countTime } from './timers.ts';
 
 export interface ShellRun extends Pick<
   Launch,
@@ -35,7 +35,12 @@ export const runShell = (run: ShellRun): Promise<ShellResult> =>
 
 /** Does the same for a program without a shell. */
 export const runWithTail = async (run: Launch & Pick<ShellRun, 'timeoutMs' | 'stopSignals'>): Promise<ShellResult> => {
-  const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, maxTimerMs));
+  const timeout = new AbortController();
+  let leftMs = run.timeoutMs;
+  const stopCounting = countTime(run.timeoutMs, (passedMs) => {
+    leftMs -= passedMs;
+    if (leftMs <= 0) timeout.abort();
+  });
   let tail = Buffer.alloc(0);
   let isCut = false;
   const ended = await runProcess(run, {
@@ -45,9 +50,9 @@ export const runWithTail = async (run: Launch & Pick<ShellRun, 'timeoutMs' | 'st
       tail = all.subarray(-tailBytes);
       return null;
     },
-    stop: AbortSignal.any([run.stopSignals.stop, timeout]),
+    stop: AbortSignal.any([run.stopSignals.stop, timeout.signal]),
     kill: run.stopSignals.kill,
-  });
+  }).finally(stopCounting);
   const outcome =
     ended.end === 'exited' && ended.exitCode === 0
       ? 'passed'

@@ -1,2 +1,22 @@
 /** The longest delay that the timers of Node support. */
 export const maxTimerMs = 2 ** 31 - 1;
+
+/** The longest interval between two checks. */
+const tickMs = 1000;
+
+/**
+ * Calls `onPassed` after each interval with the time that has passed. If the machine sleeps, or this process is suspended,
+ * a tick comes late and the missing time does not count. Returns a function that ends it.
+ */
+export const countTime = (shortestMs: number, onPassed: (ms: number) => void): (() => void) => {
+  const intervalMs = Math.max(10, Math.min(tickMs, shortestMs / 4));
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const passedMs = Math.min(now - last, 3 * intervalMs);
+    last = now;
+    onPassed(passedMs);
+  }, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+};

@@ -1,8 +1,6 @@
 import type { AbortReason } from '../ralph/agent-events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
-
-/** The longest interval between two checks. */
-const tickMs = 1000;
+import { countTime } from './timers.ts';
 
 export interface Watchdog {
   /** Called when the agent prints something. */
@@ -13,29 +11,23 @@ export interface Watchdog {
 }
 
 /**
- * Calls `abort` when an agent reaches a deadline. Time is counted tick by tick. If the machine sleeps, or this process is
- * suspended, a tick comes late and the missing time does not count. Only --until follows the wall clock.
+ * Calls `abort` when an agent reaches a deadline. Time in which the machine sleeps, or this process is suspended, does not
+ * count. Only --until follows the wall clock.
  */
 export const createWatchdog = (deadlines: Deadlines, abort: (reason: AbortReason) => void): Watchdog => {
   const { iterationMs, idleMs, leftMs, untilMs } = deadlines;
-  const intervalMs = Math.max(10, Math.min(tickMs, iterationMs / 4, idleMs / 4, leftMs / 4));
-  let last = performance.now();
   let totalMs = 0;
   let idleForMs = 0;
   let blockedCount = 0;
 
-  const timer = setInterval(() => {
-    const now = performance.now();
-    const passedMs = Math.min(now - last, 3 * intervalMs);
-    last = now;
+  const stop = countTime(Math.min(iterationMs, idleMs, leftMs), (passedMs) => {
     totalMs += passedMs;
     idleForMs = blockedCount > 0 ? 0 : idleForMs + passedMs;
     const why = reason();
     if (why === null) return;
-    clearInterval(timer);
+    stop();
     abort(why);
-  }, intervalMs);
-  timer.unref();
+  });
 
   const reason = (): AbortReason | null => {
     if (totalMs >= leftMs) return { end: 'out-of-budget', why: '--max-duration reached' };
@@ -57,6 +49,6 @@ export const createWatchdog = (deadlines: Deadlines, abort: (reason: AbortReason
         blockedCount--;
       }
     },
-    dispose: () => clearInterval(timer),
+    dispose: stop,
   };
 };

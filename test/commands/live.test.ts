@@ -150,6 +150,26 @@ describe('a burst of output', () => {
     expect(lines.filter((line) => /^line \d+ 0{200}$/.test(line))).toHaveLength(count / 5);
   });
 
+  test.runIf(process.platform !== 'win32')('is gone while Spool is suspended, and drawn again below', async () => {
+    const project = createProject({ agent: [`echo one; ${waits('go')}; echo two; ${promise}`] });
+    const script = `"$@"; echo suspended; ${waits('back')}; fg`;
+    const terminal = openTerminal(project, run, { columns: 80, rows: 20, script });
+    const texts = () => terminal.lines().map((each) => each.text);
+    await eventually(() => texts().includes('one') && status.test(texts().at(-1)!), 'the status line');
+    terminal.type('\u001a');
+    await eventually(() => texts().includes('suspended'), 'the shell');
+    // A shell may print a line about its job first.
+    expect(texts().filter((line) => line.includes('OpenCode is working'))).toEqual([]);
+    expect(texts()).not.toContain('two');
+
+    project.write('../home/back', '');
+    await eventually(() => status.test(texts().at(-1)!), 'the status line again');
+    project.write('../home/go', '');
+    expect(await terminal.exitCode).toBe(0);
+    expect(texts().filter((line) => line.includes('working'))).toEqual([]);
+    expect(texts().indexOf('two')).toBeGreaterThan(texts().indexOf('suspended'));
+  });
+
   test('a very long line arrives as it is, and the status line stays below it', async () => {
     const long = `head -c 100000 /dev/zero | tr '\\0' x; ${waits('go')}; echo END; ${promise}`;
     const project = createProject({ agent: [long] });

@@ -22,15 +22,20 @@ export interface TerminalOptions {
   readonly rows?: number;
   /** Variables to add; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** A script of a shell with job control, in which `"$@"` is the command that starts Spool. */
+  readonly script?: string;
 }
 
 /** Runs Spool in a pseudo-terminal. */
 export const openTerminal = (
   project: TestProject,
   args: readonly string[],
-  { columns = 100, rows = 30, env = {} }: TerminalOptions = {},
+  { columns = 100, rows = 30, env = {}, script }: TerminalOptions = {},
 ) => {
-  const pty = spawn(process.execPath, [spoolProgram, ...args], {
+  const command = [process.execPath, spoolProgram, ...args];
+  const [file = '', ...words] =
+    script === undefined ? command : ['/bin/sh', '-c', `set -m; ${script}`, 'sh', ...command];
+  const pty = spawn(file, words, {
     cwd: project.folder,
     env: withoutUndefined({ ...project.env, TERM: 'xterm-256color', ...env }),
     cols: columns,
