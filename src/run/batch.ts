@@ -62,7 +62,7 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   const queue = specs.map((spec) => ({ spec, claims: claimsIfReadable(spec) }));
   const requests = createRequests();
   const waiting = watchQueue(specs, services);
-  const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
+  const { results, interrupted } = await schedule<QueuedChange, BatchOutcome>(queue, {
     parallel,
     conflict: (one, other) => sharedClaim(one, other) !== null,
     onBlocked: (item, by) =>
@@ -71,13 +71,9 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
       ),
     run: createRunner({ ...services, waiting }, requests),
     isStopped: () => stopSignals.received() !== null || asksToStop(requests.requested()),
-  }).finally(waiting.dispose);
-  const interrupted = notStarted.map(({ spec: { change } }) => ({
-    change,
-    result: null,
-    view: null,
-    note: 'not started (interrupted)',
-  }));
+  })
+    .then((ended) => ({ results: ended.results, interrupted: ended.notStarted.map(notStartedBy(waiting)) }))
+    .finally(waiting.dispose);
   const order = specs.map(({ change }) => change);
   return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
 };
@@ -90,6 +86,20 @@ const claimsIfReadable = ({ target, project }: RunSpec): Claims => {
     return new Map();
   }
 };
+
+/** Another process may have taken it out of the queue before the batch was interrupted. */
+const notStartedBy =
+  (waiting: Pick<Queue, 'leave'>) =>
+  ({ spec: { change } }: QueuedChange): BatchOutcome =>
+    waiting.leave(change) ? { change, result: null, view: null, note: 'interrupted' } : takenOut(change);
+
+const takenOut = (change: string): BatchOutcome => ({
+  change,
+  result: null,
+  view: null,
+  note: 'taken out of the queue',
+  isTakenOut: true,
+});
 
 /** How often the queue is looked at. */
 const queueMs = 500;
@@ -144,8 +154,7 @@ const createRunner = (
 
   return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
     const { change } = given;
-    if (!waiting.leave(change))
-      return { change, result: null, view: null, note: 'taken out of the queue', isTakenOut: true };
+    if (!waiting.leave(change)) return takenOut(change);
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
     // If it cannot be read, the run says why.
     const done = spec.options.fresh ? null : await alreadyComplete(spec, env).catch(() => null);

@@ -455,6 +455,18 @@ describe('a batch', () => {
     expect(existsSync(project.stateFile('', third))).toBe(false);
   });
 
+  test('the results of an interrupted batch say why each change was not started', async () => {
+    const project = createProject({ files, agent: [waitsFor('never')] });
+    const loop = project.start(['ralph', '--module', '002']);
+    await loop.printed('waiting for never');
+    await project.spool('stop', third);
+    loop.kill('SIGINT');
+
+    expect(await loop.result).toMatchObject({ code: 130 });
+    expect(loop.output()).toMatch(new RegExp(`^${second} +not started .* interrupted$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+  });
+
   test('a killed batch leaves no change in the queue', async () => {
     const project = createProject({ files, agent: [waitsFor('never'), promise] });
     const loop = project.start(['ralph', '--module', '002']);
