@@ -516,6 +516,10 @@ describe('a change with a damaged file does not hide the others', () => {
     expect(project.state('good').status).toBe('complete');
     expect(project.state('fine').status).toBe('complete');
     expect((await project.spool('status')).stdout).toContain('good');
+    expect(await project.spool('ralph', 'piped')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('tasks.md is not a regular file'),
+    });
   });
 
   test('in the list to choose from, where it cannot be chosen', async () => {
