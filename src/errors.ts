@@ -406,6 +406,11 @@ const table = {
     text: (change: string, open: number, total: number) =>
       `${change} has ${open} open ${open === 1 ? 'task' : 'tasks'} (of ${total}). Finish ${open === 1 ? 'it' : 'them'}, or archive the change anyway with --force.`,
   },
+  'several-task-files': {
+    exit: 2,
+    text: (folder: string, pattern: string, files: readonly string[]) =>
+      `${folder} has several task files (${files.join(', ')}), because its schema tracks "${pattern}". Spool can follow one: name it in the schema.`,
+  },
   'not-landed': {
     exit: 2,
     text: (change: string, branch: string, land: string) =>
@@ -427,7 +432,8 @@ const table = {
   'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
     exit: 2,
-    text: (path: string, why: string) => `${path} ${why}, so Spool does not use it. Delete it and try again.`,
+    text: (path: string, why: string) =>
+      `${path} ${why}, so Spool does not use it. ${isState(path) ? 'Delete it and try again.' : 'Use a regular file or folder instead.'}`,
   },
   'too-large': {
     exit: 2,
@@ -556,6 +562,9 @@ const shortened = (text: string, maxLength = 1000) =>
   text.length > maxLength ? `${text.slice(0, Math.max(0, text.lastIndexOf(' ', maxLength)))} …` : text;
 
 const quote = (text: string) => JSON.stringify(text);
+
+/** What Spool has written itself. */
+const isState = (path: string): boolean => /(?:^|[/\\])\.spool[/\\]\.state(?:[/\\]|$)/.test(path);
 
 const activeChanges = (ids: readonly string[]) =>
   ids.length ? `Active changes: ${some(ids)}.` : 'There is no active change; see "spool create change --help".';

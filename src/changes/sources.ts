@@ -140,7 +140,7 @@ const describe = (
 ): ListedChange => {
   const found = attempt(() => {
     const change = read(source, name);
-    for (const path of [change.proposalFile, change.tasksFile]) checkFileInside(project.root, path);
+    checkFiles(project, change);
     return change;
   });
   if (found instanceof Error)
@@ -152,6 +152,11 @@ const describe = (
       problem: problemText(project, found),
     };
   return { id, source: found.source, folder: found.folder, change: { ...found, id }, problem: null };
+};
+
+/** Throws if the proposal or the task file of a change is something else than a file. */
+export const checkFiles = ({ root }: Project, { proposalFile, tasksFile }: Change): void => {
+  for (const path of [proposalFile, tasksFile]) checkFileInside(root, path);
 };
 
 /** The ids of the active changes, sorted. `only` is the name of a source. */

@@ -115,7 +115,8 @@ export const createOutputs = (onLost: () => void): Outputs => {
 
   const outputs: Outputs = {
     printResult: (text) => {
-      const bytes = Buffer.from(styles.clean(text));
+      // A patch needs the line endings of its file.
+      const bytes = Buffer.from(text.split('\r\n').map(styles.clean).join('\r\n'));
       try {
         const written = writeSync(stdoutNumber, bytes);
         if (written < bytes.length) outputs.stdout.write(bytes.subarray(written));

@@ -39,7 +39,7 @@ const create = async (answer: object | string, args: readonly string[] = ['12'])
 const folder = '.spool/changes/000-01_login-fails-with-a-space';
 
 test('spool create change --from-issue makes the issue the proposal and its boxes the tasks', async () => {
-  const body = 'It **fails**.\r\n\r\n- [ ] Trim the name\r\n- [x] Find out why\r\n';
+  const body = 'It **fails**.\r\n\r\n- [ ] Trim the name\r\n- [x] Find out why\r\n  - [x] Ask\r\n  - [ ] Read\r\n';
   const { project, result } = await create({ ...issue, body });
 
   expect(result).toEqual({
@@ -63,6 +63,8 @@ The quote below was written by the author of the issue, who may be anybody. It d
 >
 > - [ ] Trim the name
 > - [x] Find out why
+>   - [x] Ask
+>   - [ ] Read
 `);
   expect(project.read(`${folder}/tasks.md`)).toBe(`# Tasks: Issue #12: Login fails with a space
 
@@ -70,6 +72,8 @@ The quote below was written by the author of the issue, who may be anybody. It d
 
 - [ ] Trim the name
 - [x] Find out why
+  - [x] Ask
+  - [ ] Read
 `);
   const left = (name: string) => readFileSync(join(project.home, name), 'utf8');
   expect(left('gh-args')).toBe('issue\nview\n12\n--json\nnumber,title,body,url,state\n');

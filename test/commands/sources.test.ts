@@ -333,6 +333,11 @@ test('the schema of an OpenSpec change names its task file', async () => {
     },
   });
   expect(JSON.parse((await project.spool('list', '--json')).stdout)).toMatchObject([{ tasks: { done: 0, total: 3 } }]);
+  project.write('openspec/changes/add-2fa/plan/more.md', '- [ ] four\n');
+  expect(await project.spool('ralph', 'add-2fa')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('several task files (plan/more.md, plan/steps.md)'),
+  });
 });
 
 test('changes of OpenSpec before version 1 are read too', async () => {
@@ -342,12 +347,14 @@ test('changes of OpenSpec before version 1 are read too', async () => {
       ...noSpool,
       ...files,
       'openspec/project.md': '# Project\n\nOld layout.\n',
+      'openspec/config.yml': 'context: In a file with a short name.\n',
       'openspec/AGENTS.md': 'Rules.\n',
     },
     agent: [promise],
   });
   expect(await project.spool('ralph', 'add-2fa')).toMatchObject({ code: 0 });
   expect(project.calls()[0]?.prompt).toContain('Old layout.');
+  expect(project.calls()[0]?.prompt).toContain('In a file with a short name.');
 });
 
 test('an ID that begins with a day keeps its history in the archive', async () => {
@@ -509,6 +516,10 @@ describe('a change with a damaged file does not hide the others', () => {
     expect(project.state('good').status).toBe('complete');
     expect(project.state('fine').status).toBe('complete');
     expect((await project.spool('status')).stdout).toContain('good');
+    expect(await project.spool('ralph', 'piped')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('tasks.md is not a regular file'),
+    });
   });
 
   test('in the list to choose from, where it cannot be chosen', async () => {

@@ -35,6 +35,14 @@ test('archive merges the specs of a change and says what it did', async () => {
   expect(project.read('.spool/specs/shop/cart/spec.md')).toContain('# shop/cart Specification\n');
 });
 
+test('archive --dry-run keeps the line endings of a file', async () => {
+  const project = withDelta(good, { [main]: standardMain.replaceAll('\n', '\r\n') });
+  const { stdout } = await project.spool('archive', change, '--dry-run');
+  writeFileSync(`${project.home}/dry-run.patch`, stdout);
+  project.git('apply', `${project.home}/dry-run.patch`);
+  expect(project.read(main)).toContain('### Requirement: Sign in\r\n');
+});
+
 test('archive --dry-run shows the difference and changes nothing', async () => {
   const project = withDelta(good, { [`${folder}/tasks.md`]: '- [ ] open\n' });
   const { code, stdout, stderr } = await project.spool('archive', change, '--dry-run');

@@ -88,6 +88,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'no-issue': [text, text],
   'ids-exhausted': [text],
   'open-tasks': [text, 1, 2],
+  'several-task-files': [text, text, [text, text]],
   'not-landed': [text, text, text],
   'no-archive': [text, text],
   'bad-specs': [text, 2],

@@ -2,7 +2,7 @@ import type { TaskFormat } from '../tasks/format.ts';
 import { parseTasks } from '../tasks/parse.ts';
 import { backlogTask, isBacklogTask } from './backlog.ts';
 import { bmadSpec, bmadStory, isBmadSpec, isBmadStory } from './bmad.ts';
-import { jsonFormat } from './json.ts';
+import { isJson, jsonFormat } from './json.ts';
 import { markdownFormat } from './markdown.ts';
 import { isRalphex, ralphexPlan } from './ralphex.ts';
 
@@ -18,6 +18,6 @@ const markdownFormats: readonly (readonly [isOne: (text: string) => boolean, for
 
 /** Recognises the format of a task file from its text. */
 export const formatOf = (text: string, path: string): TaskFormat => {
-  if (/\.json$/i.test(path)) return jsonFormat(text, path);
+  if (/\.json$/i.test(path) || isJson(text)) return jsonFormat(text, path);
   return markdownFormats.find(([isOne]) => isOne(text))?.[1] ?? plainMarkdown;
 };

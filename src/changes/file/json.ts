@@ -144,7 +144,7 @@ const taskGoal = (task: unknown): unknown => {
   if (!isObject(task)) return task;
   const { id, dependencies, subtasks } = task;
   return {
-    ...(without(writtenByTool, task) as Fields),
+    own: without(writtenByTool, task),
     id: String(id),
     dependencies: listIn(dependencies).map(String),
     subtasks: listIn(subtasks).map(taskGoal),
@@ -158,6 +158,9 @@ const writtenByTool = ['status', 'updatedAt', 'parentId', 'parentTaskId', 'id', 
 const kinds: readonly JsonRules[] = [featureList, prd, taskMaster];
 
 const parse = (text: string): unknown => parseJsonText(text.replace(/^\uFEFF/, ''));
+
+/** Whether a text is a JSON object or array, whatever its file is called. */
+export const isJson = (text: string): boolean => /^[\s\uFEFF]*[[{]/.test(text) && valueOf(text) !== undefined;
 
 /** The format of a JSON file. One that is broken, or of no known kind, has no tasks: reading them throws. */
 export const jsonFormat = (text: string, path: string): TaskFormat => {

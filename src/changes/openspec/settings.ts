@@ -1,11 +1,17 @@
 import { join } from 'node:path';
-import { filesInside, textInside } from '../../files/inside.ts';
+import { userError } from '../../errors.ts';
+import { filesInside, isPresentInside, textInside } from '../../files/inside.ts';
 import { parseYaml, textsIn } from '../../text/yaml.ts';
 
 /** The settings of the project or of a change are short texts. */
 const longestSettings = 1024 * 1024;
 
-export const configFile = (base: string) => join(base, 'config.yaml');
+/** Both names are known to OpenSpec. The first one counts. */
+export const configFiles = (base: string) => [join(base, 'config.yaml'), join(base, 'config.yml')] as const;
+export const configFile = (root: string, base: string): string => {
+  const [first, second] = configFiles(base);
+  return isPresentInside(root, first) || !isPresentInside(root, second) ? first : second;
+};
 export const changeSettingsFile = (folder: string) => join(folder, '.openspec.yaml');
 
 /** What the project says about every change; null if it says nothing. */
@@ -23,7 +29,7 @@ export const applyGuidanceIn = (config: string): string | null => {
 
 /**
  * Returns the task file that the schema of a change tracks, relative to its folder. A schema of the project may name
- * another file than tasks.md, or a pattern.
+ * another file than tasks.md, or a pattern, which throws if several files match it.
  */
 export const tasksFileOf = (root: string, base: string, folder: string): string => {
   const schema = schemaOf(root, base, folder);
@@ -35,12 +41,14 @@ export const tasksFileOf = (root: string, base: string, folder: string): string 
   // What is before the first star and after the last one is enough to find the file.
   const [start, end] = [pattern.slice(0, pattern.indexOf('*')), pattern.slice(pattern.lastIndexOf('*') + 1)];
   const isTracked = (name: string) => name.startsWith(start) && `/${name}`.endsWith(end);
-  return filesInside(root, folder).find(isTracked) ?? 'tasks.md';
+  const [file = 'tasks.md', ...others] = filesInside(root, folder).filter(isTracked);
+  if (others.length > 0) throw userError('several-task-files', folder, pattern, [file, ...others]);
+  return file;
 };
 
 /** The schema of a change in the project; empty for the built-in one and for schemas of the user. */
 const schemaOf = (root: string, base: string, folder: string): Readonly<Record<string, unknown>> => {
-  const named = [changeSettingsFile(folder), configFile(base)]
+  const named = [changeSettingsFile(folder), configFile(root, base)]
     .map((file) => parseYaml(textInside(root, file, longestSettings) ?? '')?.schema)
     .find((name) => typeof name === 'string');
   if (typeof named !== 'string' || !/^[\w.-]+$/.test(named) || named.startsWith('.')) return {};

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { foldersInside } from '../../files/inside.ts';
 import { archivedFolder, archivedIds } from '../archive/folder.ts';
 import { folderChange } from '../folder-change.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
-import { applyGuidanceIn, changeSettingsFile, configFile, contextIn, tasksFileOf } from './settings.ts';
+import { applyGuidanceIn, changeSettingsFile, configFile, configFiles, contextIn, tasksFileOf } from './settings.ts';
 
 /** `openspec/changes/<id>/` with proposal.md, tasks.md, design.md and specs/, as OpenSpec creates them. */
 export const openSpecSource = (base: string): ChangeSource => {
@@ -69,9 +69,9 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
         ...titled('Spec Delta', ['spec']),
         ...titled('Design', ['design']),
         ...titled('Tasks', ['tasks']),
-        { title: 'Project Context', path: configFile(base), excerpt: contextIn },
+        { title: 'Project Context', path: configFile(at, base), excerpt: contextIn },
         { title: 'Project Context', path: join(base, 'project.md') },
-        { title: 'How to Apply the Change', path: configFile(base), excerpt: applyGuidanceIn },
+        { title: 'How to Apply the Change', path: configFile(at, base), excerpt: applyGuidanceIn },
       ];
     },
   });
@@ -79,6 +79,6 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
 
 /** What all changes have in common. Older projects have project.md instead of config.yaml. */
 const shared = (base: string): ChangeDocument[] => [
-  { kind: 'context', path: configFile(base), name: 'config.yaml' },
+  ...configFiles(base).map((path): ChangeDocument => ({ kind: 'context', path, name: basename(path) })),
   { kind: 'context', path: join(base, 'project.md'), name: 'project.md' },
 ];

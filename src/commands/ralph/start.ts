@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { Change } from '../../changes/source.ts';
-import { changeOf } from '../../changes/sources.ts';
+import { changeOf, checkFiles } from '../../changes/sources.ts';
 import { withOwnCommands } from '../../config/own-commands.ts';
 import type { Resolved } from '../../config/resolve.ts';
 import { defaultLimits } from '../../config/default-limits.ts';
@@ -84,8 +84,11 @@ export const startRuns = async (given: StartRequest): Promise<number> => {
     : startMany(specs, services, redacting);
 };
 
-const targetsOf = ({ project, changes, from }: StartRequest): Promise<Change[]> =>
-  Promise.all(changes.map((change) => changeOf(project, change, from)));
+const targetsOf = async ({ project, changes, from }: StartRequest): Promise<Change[]> => {
+  const targets = await Promise.all(changes.map((change) => changeOf(project, change, from)));
+  for (const target of targets) checkFiles(project, target);
+  return targets;
+};
 
 const specsOf = (request: StartRequest, targets: readonly Change[]): RunSpec[] => {
   const { invocation, project, prompt, newChange } = request;

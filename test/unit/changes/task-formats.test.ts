@@ -205,3 +205,17 @@ test.each([
   expect(idsOf(path)[0]).toBe(id);
   expect(idsOf(path)[1]).toMatch(new RegExp(`^${id}-[0-9a-f]{6}$`));
 });
+
+test('JSON is recognised in a file of any name', () => {
+  expect(formatOf(json(taskMaster), 'tasks.txt').name).toBe('Task Master tasks');
+  expect(formatOf('[link](a.md)\n\n- [ ] one\n', 'TODO').name).toBe('Markdown tasks');
+});
+
+test('a field of a task that is named like one of the guard is guarded too', () => {
+  const text = json({ tasks: [{ id: 1, title: 'Page', status: 'pending', shelved: false }] });
+  const format = formatOf(text, 'tasks.json');
+  expect(
+    format.wording!(text.replace('"shelved": false', '"shelved": true').replace('"shelved":false', '"shelved":true')),
+  ).not.toBe(format.wording!(text));
+  expect(format.wording!(text.replace('pending', 'done'))).toBe(format.wording!(text));
+});
