@@ -1,19 +1,8 @@
 import { MultiSelectPrompt } from '@clack/core';
-import {
-  confirm as askYesOrNo,
-  isCancel,
-  limitOptions,
-  S_BAR,
-  S_BAR_END,
-  S_CHECKBOX_ACTIVE,
-  S_CHECKBOX_INACTIVE,
-  S_CHECKBOX_SELECTED,
-  select,
-  symbol,
-  text,
-} from '@clack/prompts';
+import { confirm as askYesOrNo, isCancel, S_BAR, select, symbol, text } from '@clack/prompts';
 import { styleText } from 'node:util';
 import { withoutControls } from '../text/controls.ts';
+import { type ListRow, renderChoices } from './choice-list.ts';
 import { oneLine } from './shorten.ts';
 
 export interface Choice {
@@ -22,12 +11,7 @@ export interface Choice {
 }
 
 /** A row of a list with columns. */
-export interface Row {
-  readonly value: string;
-  /** One line. */
-  readonly label: string;
-  /** Shown, but cannot be chosen. */
-  readonly disabled?: boolean;
+export interface Row extends ListRow {
   /** Cannot be chosen together with others. */
   readonly alone?: boolean;
 }
@@ -38,9 +22,6 @@ export const ask = async (message: string, choices: readonly Choice[]): Promise<
   const chosen = await select({ message: oneLine(message), options, maxItems: 12, output: process.stderr });
   return isCancel(chosen) ? null : chosen;
 };
-
-/** What surrounds the label of a row. */
-export const rowIndent = 5;
 
 /**
  * Lets the user choose one or more rows: Enter takes those that are ticked, or the highlighted one. Returns null if
@@ -59,31 +40,35 @@ export const askSeveral = async (message: string, rows: readonly Row[]): Promise
         const taken = this.options.filter(({ value }) => ticked.includes(value)).map(({ value }) => oneLine(value));
         return `${title}${styleText('gray', S_BAR)}  ${styleText('dim', taken.join(', '))}`;
       }
-      const lines = limitOptions({
-        options: this.options,
-        cursor: this.cursor,
-        maxItems: 12,
-        output: process.stderr,
-        columnPadding: 1,
-        rowPadding: 5,
-        style: (row, isHighlighted) =>
-          // Without colours, only the pointer shows which row it is.
-          `${isHighlighted ? '>' : ' '} ${rowText(row, { isHighlighted, isTicked: ticked.includes(row.value) })}`,
-      });
-      const shown = lines
-        .map((line) => `${styleText('cyan', S_BAR)}${line.startsWith('>') || line.startsWith(' ') ? '' : '  '}${line}`)
-        .join('\n');
-      return `${title}${shown}\n${styleText('cyan', S_BAR_END)}  ${styleText('dim', keys)}\n`;
+      const { columns = 80, rows: height = 24 } = process.stderr;
+      const list = { symbol: symbol(this.state), title: oneLine(message), rows: this.options, ticked };
+      return renderChoices({ ...list, cursor: this.cursor }, { columns, height }).join('\n');
     },
   });
   keepAlone(prompt);
+  const stopErasing = eraseOnResize(prompt);
   prompt.on('finalize', () => {
     const highlighted = prompt.options[prompt.cursor];
     if (prompt.state === 'submit' && (prompt.value ?? []).length === 0 && highlighted)
       prompt.value = [highlighted.value];
   });
-  const chosen = await prompt.prompt();
+  const chosen = await prompt.prompt().finally(stopErasing);
   return isCancel(chosen) || chosen === undefined ? null : chosen;
+};
+
+/**
+ * Erases the list when the window is resized, before the library draws it again. The library compares it with what it has
+ * drawn before, line by line, but the terminal may have wrapped those lines anew.
+ */
+const eraseOnResize = (prompt: MultiSelectPrompt<Row>): (() => void) => {
+  const drawn = prompt as unknown as { restoreCursor(): void };
+  const erase = () => {
+    drawn.restoreCursor();
+    process.stderr.write('\u001b[J');
+    Reflect.set(drawn, '_prevFrame', '');
+  };
+  process.stderr.prependListener('resize', erase);
+  return () => void process.stderr.off('resize', erase);
 };
 
 /** Unticks the others if a row that is chosen alone is ticked, and that row if another one is. */
@@ -99,18 +84,6 @@ const keepAlone = (prompt: MultiSelectPrompt<Row>): void => {
       prompt.value = name === 'space' && prompt.options[prompt.cursor]?.alone ? ticked.filter(isAlone) : others;
     wereAllTicked = (prompt.value ?? []).length === together;
   });
-};
-
-const keys = 'Enter: run it · Space: select several · a: all';
-
-const rowText = (
-  { label, disabled }: Pick<Row, 'label' | 'disabled'>,
-  { isHighlighted, isTicked }: { readonly isHighlighted: boolean; readonly isTicked: boolean },
-): string => {
-  if (disabled) return styleText('gray', `${S_CHECKBOX_INACTIVE} ${label}`);
-  if (isTicked) return `${styleText('green', S_CHECKBOX_SELECTED)} ${isHighlighted ? label : styleText('dim', label)}`;
-  if (isHighlighted) return `${styleText('cyan', S_CHECKBOX_ACTIVE)} ${label}`;
-  return `${styleText('dim', S_CHECKBOX_INACTIVE)} ${styleText('dim', label)}`;
 };
 
 /** Returns false if cancelled. */
