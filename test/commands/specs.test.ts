@@ -171,7 +171,7 @@ test('validate lists problems by file and line, and fails on errors', async () =
   expect(stdout).toBe(
     [
       `${folder}/.spool.yaml`,
-      '  2  error    "retire_capabilities" must be true or false.',
+      '  2  info     "retire_capabilities" must be true or false.',
       '  3  error    "skip_specs" must be true or false.',
       `${folder}/specs/auth/spec.md`,
       '  3  error    ADDED: "One" has no scenario. Add "#### Scenario: …" with steps below it.',
@@ -179,7 +179,7 @@ test('validate lists problems by file and line, and fails on errors', async () =
       `${folder}/tasks.md`,
       '  3  warning  No item of this list has a box, so none is a task. Write tasks as "- [ ] …".',
       '',
-      `${change}: 4 errors, 1 warning`,
+      `${change}: 3 errors, 1 warning, 1 note`,
       '',
     ].join('\n'),
   );
