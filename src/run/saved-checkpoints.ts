@@ -8,7 +8,7 @@ import { userRecordFolder } from '../store/user-record/folder.ts';
 import { isKnown, recordedWorkspace } from '../store/user-record/identity.ts';
 import { type Project } from '../store/project.ts';
 import { isWorkspaceOf, runsFolder, runFolder, workspaceFile } from '../store/paths.ts';
-import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
+import { ensureStateIsHidden, newTempIndex } from '../store/folders.ts';
 import { folderNames, readText } from '../files/read.ts';
 
 /** A run of a change, with its checkpoints. */
@@ -87,7 +87,7 @@ export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
 const openTree = async (project: Project, root: string, env: NodeJS.ProcessEnv): Promise<WorkTree> => {
-  hideStateFromGit(project);
+  ensureStateIsHidden(project);
   const found = await findWorkTree(root, newTempIndex(env));
   if (found.kind === 'found') return found.tree;
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is not a git repository');

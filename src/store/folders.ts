@@ -32,6 +32,11 @@ export const hideStateFromGit = (project: Project): boolean => {
   }
 };
 
+/** Does the same for a command that only reads, so that it works in a project that cannot be written to. */
+export const ensureStateIsHidden = (project: Project): void => {
+  if (lstatSync(stateIgnoreFile(project), { throwIfNoEntry: false }) === undefined) hideStateFromGit(project);
+};
+
 export const hideWorktreesFromGit = (project: Project): void => {
   const folder = worktreesFolder(project);
   createFolder(folder);

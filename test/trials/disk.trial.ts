@@ -65,3 +65,21 @@ test('a read-only state folder is reported in one line', async () => {
   expect(project.calls()).toEqual([]);
   report({ what: 'a read-only state folder', trials: 1, found: 'one line, exit code 1, no agent started' });
 });
+
+test('a project on a read-only file system can be looked at', async () => {
+  const project = createProject({ agent: [`echo x > work.txt; echo '<promise>COMPLETE</promise>'`] });
+  await project.spool('ralph', '--change', change);
+  const commands = ['status', `status ${change}`, `logs ${change}`, `diff ${change} --stat`, 'list', `show ${change}`];
+  const folder = project.folder;
+  const script = `mount --bind '${folder}' '${folder}' && mount -o remount,ro,bind '${folder}' && cd '${folder}'
+    ${commands.map((words) => `'${process.execPath}' '${spoolProgram}' ${words} || exit 9`).join('\n')}`;
+
+  const { code, stdout, stderr } = await startProcess('unshare', ['-rm', 'sh', '-c', script], {
+    cwd: project.folder,
+    env: project.env,
+  }).result;
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/work\.txt \| 1 \+/);
+  report({ what: 'a read-only project', trials: 1, found: 'status, logs, diff, list and show work' });
+});
