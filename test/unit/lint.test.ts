@@ -40,7 +40,7 @@ const writing: Readonly<Record<string, string>> = {
   'changes/copies.ts': 'the copies in the state folder',
   'changes/new-change.ts': 'below .spool',
   'changes/spool/create.ts': 'below .spool',
-  'guard/guard.ts': 'the state folder',
+  'guard/saved-memory.ts': 'the state folder',
   'run/assignment.ts': 'the folder of the run',
   'run/host.ts': 'the folder of the run',
   'run/notify/command.ts': 'a temporary folder',
