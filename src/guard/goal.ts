@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isPlanning } from '../changes/planning-paths.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
 import { markdownTasks } from '../changes/tasks/format.ts';
+import type { Task } from '../changes/tasks/task.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { anyPath, namesIn } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';
@@ -34,6 +35,8 @@ export interface Goal {
   /** The hash of a key in a version of its file; null if it is not in that version. */
   hashIn(key: string, bytes: Buffer | null): string | null;
   readonly taskTitles: () => string[];
+  /** The required boxes that have tasks below them. */
+  readonly parentTasks: () => readonly Task[];
   /** Short names of what is guarded, without secrets. */
   names(redactor: Redactor): string[];
 }
@@ -55,6 +58,7 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
   const hashOf = (key: string) => hashOfFile(key, { root, change, hashIn });
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
   const titlesIn = cacheLast(change.format.titles);
+  const parentsIn = cacheLast(change.format.parents);
   const ownText = change.format.wording === null ? [] : [textKey(change)];
   const titles = () => titlesIn(files.read(change.tasksFile) ?? '');
   return {
@@ -72,6 +76,7 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     hashIn,
     taskTitles: titles,
+    parentTasks: () => parentsIn(files.read(change.tasksFile) ?? '').filter(({ optional }) => !optional),
     names(redactor) {
       const present = documents();
       const named = (kind: DocumentKind) => present.filter((each) => each.kind === kind).map(({ name }) => name);

@@ -6,10 +6,12 @@ import {
   beforeAgent,
   differencesFrom,
   emptyMemory,
+  expectTasks,
   type GoalState,
   isEmpty,
   isUsers,
   type Memory,
+  newOpenParents,
   settle,
   type Tampering,
   withAccepted,
@@ -44,6 +46,8 @@ export interface Guard {
   before(): void;
   /** Called after the agent has ended. Returns all differences. */
   after(): Tampering[];
+  /** The titles of open tasks that are not counted because an agent has added others below them. */
+  openParents(): string[];
   /** Called before each verify command. Returns all differences without saving anything. */
   check(): Tampering[];
   /** Expects the edits of the user that `sync` brings in. Differences from before remain. */
@@ -99,6 +103,7 @@ const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isN
       save(afterAgent(memory, now));
       return differencesFrom(memory, now);
     },
+    openParents: () => (isEmpty(memory) ? [] : newOpenParents(memory, goal.parentTasks())),
     check() {
       accept();
       return differencesNow(memory, goal);
@@ -144,7 +149,7 @@ const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<strin
 const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
   differencesFrom(memory, { ...tasksOf(goal), hashes: goal.hashes(Object.keys(memory.expected)) });
 
-const tasksOf = ({ tasksKey, taskTitles }: Goal) => ({ tasksKey, taskTitles });
+const tasksOf = ({ tasksKey, taskTitles, parentTasks }: Goal) => ({ tasksKey, taskTitles, parentTasks });
 
 /** Saves the current goal as the expected one and returns what differed. */
 export const acceptGoal = (request: GuardRequest): Tampering[] => {
@@ -158,7 +163,7 @@ export const acceptGoal = (request: GuardRequest): Tampering[] => {
   if (differences.length === 0) return [];
   const keys = goal.keys().filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
-  saveAccepted(folder, { expected, expectedTasks: goal.taskTitles() });
+  saveAccepted(folder, { expected, ...expectTasks(goal) });
   return differences;
 };
 
@@ -199,12 +204,12 @@ const withCommits = async (
 ): Promise<Memory> => {
   const differences = differencesNow(memory, goal);
   const expected: Record<string, string | null> = { ...memory.expected };
-  let { expectedTasks } = memory;
+  let tasks = {};
   for (const each of differences) {
     if (each.kind === 'task') continue;
     if (await committedSince(splitKey(each.key).path)) expected[each.key] = goal.hashes([each.key])[each.key] ?? null;
   }
   if (differences.some(({ kind }) => kind === 'task') && (await committedSince(goal.tasksKey)))
-    expectedTasks = goal.taskTitles();
-  return { ...memory, expected, expectedTasks };
+    tasks = expectTasks(goal);
+  return { ...memory, expected, ...tasks };
 };

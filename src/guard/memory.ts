@@ -1,4 +1,5 @@
 import { missingTasks } from '../changes/tasks/missing.ts';
+import type { Task } from '../changes/tasks/task.ts';
 import type { Hashes } from './goal.ts';
 
 /**
@@ -15,12 +16,14 @@ export interface Memory {
   readonly expectedTasks: readonly string[];
   /** The file that has them. */
   readonly tasksKey?: string;
+  /** The titles of boxes that have tasks below them; missing if an older Spool has written the memory. */
+  readonly expectedParents?: readonly string[];
   /** Keys that agents have created. */
   readonly created: readonly string[];
 }
 
 /** The goal that a user has accepted. */
-export type Accepted = Pick<Memory, 'expected' | 'expectedTasks'>;
+export type Accepted = Pick<Memory, 'expected' | 'expectedTasks' | 'expectedParents'>;
 
 /** A part of the goal that differs from the expected one. */
 export type Tampering =
@@ -35,6 +38,7 @@ export interface GoalState {
   readonly hashes: Hashes;
   readonly tasksKey: string;
   readonly taskTitles: () => string[];
+  readonly parentTasks: () => readonly Task[];
 }
 
 /** The memory before the first agent. The goal that this agent finds is expected. */
@@ -51,9 +55,8 @@ export const emptyMemory = (commands: readonly string[]): Memory => ({
 /** Other settings may name another task file. Whoever changed them, no task of the file before has disappeared. */
 export const withTasksOf = (
   memory: Memory,
-  { tasksKey, taskTitles }: Pick<GoalState, 'tasksKey' | 'taskTitles'>,
-): Memory =>
-  (memory.tasksKey ?? tasksKey) === tasksKey ? memory : { ...memory, tasksKey, expectedTasks: taskTitles() };
+  { tasksKey, ...goal }: Pick<GoalState, 'tasksKey' | 'taskTitles' | 'parentTasks'>,
+): Memory => ((memory.tasksKey ?? tasksKey) === tasksKey ? memory : { ...memory, tasksKey, ...expectTasks(goal) });
 
 export const isEmpty = ({ seen }: Memory): boolean => Object.keys(seen).length === 0;
 
@@ -61,14 +64,21 @@ export const isEmpty = ({ seen }: Memory): boolean => Object.keys(seen).length =
 export const isUsers = ({ working, seen }: Memory, key: string, hash: string | null | undefined): boolean =>
   !(key in seen) || (!working && seen[key] !== hash);
 
-export const withAccepted = (memory: Memory, { expected, expectedTasks }: Accepted): Memory => ({
+export const withAccepted = (memory: Memory, { expected, ...tasks }: Accepted): Memory => ({
   ...memory,
   expected: { ...memory.expected, ...expected },
-  expectedTasks,
+  ...tasks,
+});
+
+/** Expects the tasks as they are now. */
+export const expectTasks = ({ taskTitles, parentTasks }: Pick<GoalState, 'taskTitles' | 'parentTasks'>) => ({
+  expectedTasks: taskTitles(),
+  expectedParents: parentTasks().map(({ title }) => title),
 });
 
 /** Makes the edits of the user part of the expected goal. `hashes` must have all keys of the goal and of the memory. */
-export const settle = (memory: Memory, { hashes, closed, tasksKey, taskTitles }: GoalState): Memory => {
+export const settle = (memory: Memory, goal: GoalState): Memory => {
+  const { hashes, closed, tasksKey } = goal;
   const isKnown = (key: string) => key in memory.seen || key in memory.expected;
   const wasCreated = new Set(memory.created);
   const isOfUser = (key: string) => isUsers(memory, key, hashes[key]);
@@ -84,7 +94,7 @@ export const settle = (memory: Memory, { hashes, closed, tasksKey, taskTitles }:
     working: false,
     expected: Object.fromEntries(expected) as Hashes,
     seen: hashes,
-    expectedTasks: isOfUser(tasksKey) ? taskTitles() : memory.expectedTasks,
+    ...(isOfUser(tasksKey) ? expectTasks(goal) : {}),
     tasksKey,
     created: ofAgent.filter((key) => !closed.has(key)),
   };
@@ -113,11 +123,8 @@ export interface Synced {
  * Expects what the user has changed, except where an agent had changed the goal before. `hashes` must have only keys in
  * the paths that the sync has changed.
  */
-export const afterSync = (
-  memory: Memory,
-  { hashes: now, tasksKey, taskTitles }: GoalState,
-  { taken, differences, created: before }: Synced,
-): Memory => {
+export const afterSync = (memory: Memory, goal: GoalState, { taken, differences, created: before }: Synced): Memory => {
+  const { hashes: now, tasksKey } = goal;
   const created = memory.created.filter((key) => !(key in now) || now[key] === before[key]);
   const hasDiffered = (key: string) => differences.some((each) => each.kind !== 'task' && each.key === key);
   const clean = Object.entries(now).filter(([key]) => !hasDiffered(key) && !created.includes(key));
@@ -126,14 +133,14 @@ export const afterSync = (
     ...memory,
     expected: { ...memory.expected, ...Object.fromEntries(clean) },
     seen: { ...memory.seen, ...now },
-    expectedTasks: tasksAreClean ? taskTitles() : memory.expectedTasks,
+    ...(tasksAreClean ? expectTasks(goal) : {}),
     created,
   };
 };
 
 export const differencesFrom = (
   { expected, expectedTasks }: Memory,
-  { hashes, tasksKey, taskTitles }: Omit<GoalState, 'keys' | 'closed'>,
+  { hashes, tasksKey, taskTitles }: Pick<GoalState, 'hashes' | 'tasksKey' | 'taskTitles'>,
 ): Tampering[] => {
   const changed = Object.keys(expected)
     .filter((key) => key !== tasksKey && hashes[key] !== expected[key])
@@ -143,4 +150,13 @@ export const differencesFrom = (
     }));
   const missing = missingTasks(expectedTasks, taskTitles());
   return [...changed, ...missing.map((title): Tampering => ({ kind: 'task', title }))];
+};
+
+/**
+ * Returns the titles of open boxes with tasks below them, except those that had some from the start: an agent cannot close
+ * a task by adding others below it.
+ */
+export const newOpenParents = ({ expectedParents }: Memory, parents: readonly Task[]): string[] => {
+  const open = parents.filter(({ done }) => !done).map(({ title }) => title);
+  return expectedParents === undefined ? [] : missingTasks(open, expectedParents);
 };

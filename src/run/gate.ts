@@ -95,13 +95,15 @@ const openTasksOf = ({
   target,
   workProject,
   redactor,
-}: Pick<RunContext, 'target' | 'workProject' | 'redactor'>): string[] => {
+  guard,
+}: Pick<RunContext, 'target' | 'workProject' | 'redactor' | 'guard'>): string[] => {
   const name = basename(target.tasksFile);
   const tasks = tryReadTasks(target, workProject.root);
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
-  return findOpenTasks(tasks).map(({ title }) => redactor.beginningOf(title, maxTitleLength));
+  const titles = [...guard.openParents(), ...findOpenTasks(tasks).map(({ title }) => title)];
+  return titles.map((title) => redactor.beginningOf(title, maxTitleLength));
 };
 
 const maxTitleLength = 200;

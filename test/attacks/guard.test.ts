@@ -150,3 +150,44 @@ describe('trust', () => {
     expect(project.hasRun()).toBe(false);
   });
 });
+
+describe('an agent does not close an open task', () => {
+  test('with done tasks that it adds below it', async () => {
+    const tasks = `.spool/changes/${change}/tasks.md`;
+    const before = '- [ ] Group\n  - [x] Part\n- [ ] Build it\n';
+    const below = before.replace('Build it\n', 'Build it\n  - [x] Thought about it\n');
+    const writes = (text: string) => `printf -- '${text.replaceAll('\n', '\\n')}' > ${tasks}; ${promise}`;
+    const project = createProject({
+      files: { [tasks]: before },
+      agent: [writes(below), writes(below.replace('[ ] Build', '[x] Build'))],
+    });
+
+    const args = ['--change', change, '--require-tasks', '--max-iterations', '2', '--retry-delay', '10ms'];
+    expect(await project.spool('ralph', ...args)).toMatchObject({ code: 0 });
+    const [first, second] = project.history();
+    expect(first!.rejected).toContain('1 open task: "Build it"');
+    expect(second!.rejected).toBeNull();
+  });
+
+  test('with a schema that names another task file', async () => {
+    const schema = 'openspec/schemas/my/schema.yaml';
+    const names = (file: string) => `apply:\n  tracks: ${file}\n`;
+    const project = createProject({
+      files: {
+        'openspec/config.yaml': 'schema: my\n',
+        [schema]: names('tasks.md'),
+        'openspec/changes/c1/proposal.md': '# C1\n',
+        'openspec/changes/c1/tasks.md': '- [ ] a\n',
+      },
+      agent: [
+        `echo '- [x] all' > openspec/changes/c1/other.md; printf '${names('other.md').replaceAll('\n', '\\n')}' > ${schema}`,
+        promise,
+      ],
+    });
+    const once = ['ralph', 'c1', '--require-tasks', '--max-iterations', '1'];
+
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+    expect(project.history('c1')[1]!.rejected).toContain('schema.yaml was changed');
+  });
+});

@@ -1,4 +1,4 @@
-import { fieldOf, hasHeading, markdownFormat, tasksBelow } from './markdown.ts';
+import { fieldOf, hasHeading, linesBelow, markdownFormat } from './markdown.ts';
 
 const isCriteria = ({ title }: { readonly title: string }): boolean =>
   title === 'Acceptance Criteria' || title === 'Definition of Done';
@@ -11,11 +11,11 @@ export const isBacklogTask = (text: string): boolean =>
 /** A task of Backlog.md: its criteria are the tasks, or without any, its status is that of one task. */
 export const backlogTask = markdownFormat({
   name: 'Backlog.md task',
-  tasks: (text) => {
-    const criteria = tasksBelow(text, isCriteria);
+  taskLines: (text) => linesBelow(text, isCriteria),
+  tasksWithoutBoxes: (text) => {
     const title = unquoted(fieldOf(text, 'title') ?? '');
     const done = /^["']?done\b/i.test(fieldOf(text, 'status') ?? '');
-    return criteria.length > 0 ? criteria : [{ title, done, optional: false }];
+    return [{ title, done, optional: false }];
   },
   whenDone:
     'tick a criterion (`- [x]`) when it is met, add what is missing, and set `status` in the front matter to `Done` when all are',

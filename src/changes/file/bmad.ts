@@ -1,6 +1,5 @@
-import { parseTasks } from '../tasks/parse.ts';
 import { visibleLines } from '../tasks/visible-lines.ts';
-import { commandsIn, fieldOf, hasHeading, markdownFormat, tasksBelow } from './markdown.ts';
+import { commandsIn, fieldOf, hasHeading, linesBelow, markdownFormat } from './markdown.ts';
 
 const isTasks = ({ title }: { readonly title: string }): boolean => title === 'Tasks / Subtasks';
 
@@ -9,7 +8,7 @@ export const isBmadStory = (text: string): boolean => hasHeading(text, isTasks);
 /** Only boxes below `## Tasks / Subtasks` are tasks. */
 export const bmadStory = markdownFormat({
   name: 'BMAD story',
-  tasks: (text) => tasksBelow(text, isTasks),
+  taskLines: (text) => linesBelow(text, isTasks),
   agentFields: ['status'],
   agentSections: /^(?:Dev Agent Record|File List|Change Log)$/,
 });
@@ -31,7 +30,7 @@ const linesAfter = (text: string, label: RegExp): string[] => {
 
 export const bmadSpec = markdownFormat({
   name: 'BMAD build spec',
-  tasks: (text) => parseTasks(executionLines(text).join('\n')),
+  taskLines: executionLines,
   commands: (text) => commandsIn(linesAfter(text, /^\*\*Commands:?\*\*/)),
   agentFields: ['status', 'baseline_commit', 'review_loop_iteration'],
   agentSections: /^(?:Spec Change Log|Suggested Review Order)$/,

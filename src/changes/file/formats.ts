@@ -1,5 +1,4 @@
 import type { TaskFormat } from '../tasks/format.ts';
-import { parseTasks } from '../tasks/parse.ts';
 import { backlogTask, isBacklogTask } from './backlog.ts';
 import { bmadSpec, bmadStory, isBmadSpec, isBmadStory } from './bmad.ts';
 import { isJson, jsonFormat } from './json.ts';
@@ -7,7 +6,7 @@ import { markdownFormat } from './markdown.ts';
 import { isRalphex, ralphexPlan } from './ralphex.ts';
 
 /** A Markdown file with boxes, such as TODO.md, or with prose alone. */
-const plainMarkdown = markdownFormat({ name: 'Markdown tasks', tasks: parseTasks });
+const plainMarkdown = markdownFormat({ name: 'Markdown tasks' });
 
 const markdownFormats: readonly (readonly [isOne: (text: string) => boolean, format: TaskFormat])[] = [
   [isBmadSpec, bmadSpec],

@@ -1,4 +1,4 @@
-import { isBox, parseTasks, statusIn, taskTitles } from '../tasks/parse.ts';
+import { isBox, statusIn } from '../tasks/parse.ts';
 import { visibleLines } from '../tasks/visible-lines.ts';
 import { commandsIn, linesBelow, markdownFormat } from './markdown.ts';
 
@@ -23,8 +23,8 @@ export const isRalphex = (text: string): boolean =>
 
 export const ralphexPlan = markdownFormat({
   name: 'ralphex plan',
-  tasks: (text) => parseTasks(boxLines(text).join('\n')),
-  titles: (text) => [...taskTitles(text), ...headings(text)],
+  taskLines: boxLines,
+  titles: headings,
   isTask: isHeading,
   commands: (text) => commandsIn(linesBelow(text, ({ title }) => title === 'Validation Commands')),
 });

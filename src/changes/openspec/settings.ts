@@ -48,11 +48,17 @@ export const tasksFileOf = (root: string, base: string, folder: string): string 
 
 /** The schema of a change in the project; empty for the built-in one and for schemas of the user. */
 const schemaOf = (root: string, base: string, folder: string): Readonly<Record<string, unknown>> => {
+  const file = schemaFile(root, base, folder);
+  return (file === null ? null : parseYaml(textInside(root, file, longestSettings) ?? '')) ?? {};
+};
+
+/** The file of the schema that a change or the project names, which need not exist; null if none is named. */
+export const schemaFile = (root: string, base: string, folder: string): string | null => {
   const named = [changeSettingsFile(folder), configFile(root, base)]
     .map((file) => parseYaml(textInside(root, file, longestSettings) ?? '')?.schema)
     .find((name) => typeof name === 'string');
-  if (typeof named !== 'string' || !/^[\w.-]+$/.test(named) || named.startsWith('.')) return {};
-  return parseYaml(textInside(root, join(base, 'schemas', named, 'schema.yaml'), longestSettings) ?? '') ?? {};
+  if (typeof named !== 'string' || !/^[\w.-]+$/.test(named) || named.startsWith('.')) return null;
+  return join(base, 'schemas', named, 'schema.yaml');
 };
 
 const objectIn = (value: unknown): Readonly<Record<string, unknown>> =>

@@ -3,7 +3,15 @@ import { foldersInside } from '../../files/inside.ts';
 import { archivedFolder, archivedIds } from '../archive/folder.ts';
 import { folderChange } from '../folder-change.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
-import { applyGuidanceIn, changeSettingsFile, configFile, configFiles, contextIn, tasksFileOf } from './settings.ts';
+import {
+  applyGuidanceIn,
+  changeSettingsFile,
+  configFile,
+  configFiles,
+  contextIn,
+  schemaFile,
+  tasksFileOf,
+} from './settings.ts';
 
 /** `openspec/changes/<id>/` with proposal.md, tasks.md, design.md and specs/, as OpenSpec creates them. */
 export const openSpecSource = (base: string): ChangeSource => {
@@ -33,6 +41,8 @@ interface Place {
 
 const createChange = (root: string, { id, folder, base }: Place): Change => {
   const tasks = tasksFileOf(root, base, folder);
+  // It says which file has the tasks.
+  const schema = schemaFile(root, base, folder);
   const isSpec = (name: string) => name.startsWith('specs/') && name.endsWith('.md');
   const layout = {
     id,
@@ -53,8 +63,11 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
       isRequired: true,
     },
     archiveFolder: join(base, 'changes', 'archive'),
-    shared: () => shared(base),
-    sharedPaths: () => shared(base).map(({ path }) => path),
+    shared: (): ChangeDocument[] => [
+      ...shared(base),
+      ...(schema === null ? [] : [{ kind: 'context' as const, path: schema, name: 'schema.yaml', isClosed: true }]),
+    ],
+    sharedPaths: () => [...shared(base).map(({ path }) => path), ...(schema === null ? [] : [schema])],
   };
   const names = (at: string) => folderChange(layout).documents(at);
   return folderChange({

@@ -1,4 +1,4 @@
-import { parseTasks, taskTitles } from './parse.ts';
+import { parentTasks, parseTasks, taskTitles } from './parse.ts';
 import type { Task } from './task.ts';
 
 /** How the tasks in a task file are written. */
@@ -9,6 +9,8 @@ export interface TaskFormat {
   readonly hasBoxes: boolean;
   /** Throws if the text does not have this format. */
   tasks(text: string): Task[];
+  /** Boxes that are not counted, because there are tasks below them. */
+  parents(text: string): Task[];
   /** What must be neither reworded nor removed. */
   titles(text: string): string[];
   /** What an agent must not change besides the titles; null if it may change everything else. */
@@ -26,6 +28,7 @@ export const markdownTasks: TaskFormat = {
   name: 'Markdown tasks',
   hasBoxes: true,
   tasks: parseTasks,
+  parents: parentTasks,
   titles: taskTitles,
   wording: null,
   commands: () => [],

@@ -15,6 +15,12 @@ export const parseTasks = (markdown: string): Task[] =>
     .filter((item) => !item.isHeading)
     .map(({ title, done, shelved, optional }) => ({ title, done: done || shelved, optional }));
 
+/** The boxes with required boxes below them, which `parseTasks` leaves out. */
+export const parentTasks = (markdown: string): Task[] =>
+  itemsIn(markdown)
+    .filter(({ isHeading }) => isHeading)
+    .map(({ title, done, optional }) => ({ title, done, optional }));
+
 /** The titles that must be neither reworded nor removed: all required tasks and the boxes above them. */
 export const taskTitles = (markdown: string): string[] =>
   itemsIn(markdown)
