@@ -65,7 +65,7 @@ const createChange = (root: string, { id, folder, base }: Place): Change => {
     archiveFolder: join(base, 'changes', 'archive'),
     shared: (): ChangeDocument[] => [
       ...shared(base),
-      ...(schema === null ? [] : [{ kind: 'context' as const, path: schema, name: 'schema.yaml', isClosed: true }]),
+      ...(schema === null ? [] : [{ kind: 'context' as const, path: schema, name: 'schema.yaml' }]),
     ],
     sharedPaths: () => [...shared(base).map(({ path }) => path), ...(schema === null ? [] : [schema])],
   };
