@@ -93,6 +93,14 @@ test('a run is opened and followed, and shown as interrupted when it is killed',
   await eventually(() => terminal.lines().some(({ text }) => text.includes('waiting for one')), 'the live view');
   project.write('one', '');
   await eventually(() => terminal.lines().some(({ text }) => text.includes('waiting for never')), 'the next iteration');
+  // A window that was small and grows shows again what it showed before.
+  const before = terminal.raw().length;
+  terminal.resize(60);
+  await eventually(
+    () => /\u001b\[H\u001b\[J[^]*waiting for one\r?\n[^]*waiting for never\r?\n/.test(terminal.raw().slice(before)),
+    'the lines to be drawn again',
+  );
+  terminal.resize(80);
   terminal.type('q');
   await terminal.has(/^> running.* 2\/50/);
   loop.kill('SIGKILL');

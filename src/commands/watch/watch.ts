@@ -83,7 +83,7 @@ const watch = (request: Watch): Promise<number> =>
     const open = async (row: StartedRow) => {
       close = new AbortController();
       const { signal } = close;
-      terminal.fullScreen([]);
+      bottom.clear();
       live = showLive(row, { ...request, terminal: bottom.terminal }, signal);
       await live;
       // The end of the run stays until the user has seen it.
@@ -114,7 +114,7 @@ const watch = (request: Watch): Promise<number> =>
     };
 
     const timer = setInterval(() => void refresh().catch(fail), redrawMs);
-    const stopResizing = terminal.onResize(draw);
+    const stopResizing = terminal.onResize(() => (model.opened === null ? draw() : bottom.redraw()));
     stop.addEventListener('abort', () => quit(signalExitCodes.SIGTERM));
     const keys = readKeys((key) => {
       const step = press(model, key);
