@@ -76,7 +76,7 @@ const rows: Row[] = [
   {
     name: 'empty context',
     args: ['ralph', '--add-context', '', '--change', change],
-    says: '--add-context must be some text (got "").',
+    says: '--add-context must be some text without NUL characters (got "").',
   },
   {
     name: 'unknown harness',
@@ -343,8 +343,8 @@ describe('an error is one line with its exit code, and nothing is written', () =
 
     const result = await project.spool(...run);
 
-    expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(/^spool: Cannot access .*: it is a folder\.\n$/);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toMatch(/^spool: .*proposal\.md is not a regular file, so Spool does not use it\. .*\n$/);
   });
 });
 
