@@ -164,7 +164,7 @@ test('a run that waits for a usage limit says until when', async () => {
   const limit = `echo '{"type":"error","error":{"name":"APIError","data":{"message":"429 usage limit reached","statusCode":429}}}'; exit 1`;
   const project = createProject({ files, agent: [limit] });
   const terminal = openTerminal(project, run, { columns: 120 });
-  const waiting = /^◌ 010-01_.* {2}#1\/9 {2}waiting \d.* until \d\d:\d\d: opencode/;
+  const waiting = /^◌ 010-01_.* {2}#1\/9 {2}waiting \d.* until \d\d:\d\d: usage limit of opencode/;
   await eventually(() => terminal.lines().some(({ text }) => waiting.test(text)), 'a run that waits');
   terminal.type('\u0003');
   expect(await terminal.exitCode).toBe(130);
