@@ -47,7 +47,7 @@ const switchIn = (
   values: ReturnType<typeof parseYaml>,
   { name, needsSchema }: Switch,
 ): boolean | Omit<SpecIssue, 'level'> => {
-  const index = text.split(/\r\n?|\n/).findIndex((line) => new RegExp(`^\\s*(['"]?)${name}\\1\\s*:`).test(line));
+  const index = text.split(/\r\n?|\n/).findIndex((line) => keyIn(line) === name);
   const about = (message: string) => ({ line: index === -1 ? null : index + 1, message });
   if (values === null) return index !== -1 && about(`"${name}" is not used, because this file is not valid YAML.`);
   if (!Object.hasOwn(values, name) || values[name] === false) return false;
@@ -57,3 +57,5 @@ const switchIn = (
     hasSchema || !needsSchema || about(`"${name}" is not used, because this file names no schema. Add "schema: …".`)
   );
 };
+
+const keyIn = (line: string): string | null => /^\s*(['"]?)(\w+)\1\s*:/.exec(line)?.[2] ?? null;
