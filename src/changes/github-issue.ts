@@ -5,7 +5,7 @@ import { onPath } from '../process/which.ts';
 import { withoutControls } from '../text/controls.ts';
 import { duration, joinLines } from '../text/format.ts';
 import { isObject, parseJson } from '../text/shape.ts';
-import { withoutCommentsIn } from './tasks/visible-lines.ts';
+import { visibleTextOf } from './visible-text.ts';
 
 /** What a person outside of the project has written. Clean: only what they could see themselves, in lines that end with \n. */
 export interface Issue {
@@ -93,7 +93,7 @@ const issueIn = (answer: string): Issue | null => {
   return {
     number,
     title: joinLines(cleanText(title)).trim(),
-    body: typeof body === 'string' ? withoutCommentsIn(cleanText(body)).trim() : '',
+    body: typeof body === 'string' ? visibleTextOf(cleanText(body)).trim() : '',
     url,
     isOpen: state === 'OPEN',
   };

@@ -18,11 +18,11 @@ export const readJson = (path: string): unknown => {
 
 /**
  * The names of the folders in a folder, sorted; empty if it is not there. Hidden ones and links are left out, and names
- * that a command line takes for an option, such as `--allow-all`.
+ * that a command line takes for an option, such as `--allow-all`, or that have control characters, such as a line break.
  */
 export const folderNames = (path: string): string[] =>
   entriesOf(path)
-    .filter((entry) => entry.isDirectory() && !/^[.-]/.test(entry.name))
+    .filter((entry) => entry.isDirectory() && !/^[.-]|\p{Cc}/u.test(entry.name))
     .map((entry) => entry.name)
     .toSorted();
 

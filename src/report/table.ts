@@ -59,7 +59,8 @@ interface Measured<Row> {
 }
 
 const measure = <Row>(column: Column<Row>, rows: readonly Row[]): Measured<Row> => {
-  const cells = rows.map((row) => column.value(row));
+  // A name with a line break must not pose as another row.
+  const cells = rows.map((row) => column.value(row).replaceAll(/[\n\r\t\u2028\u2029]/g, ' '));
   return { column, cells, width: Math.max(widthOf(column.title ?? ''), ...cells.map(widthOf)) };
 };
 

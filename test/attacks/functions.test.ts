@@ -11,6 +11,7 @@ import { mergeSpec } from '../../src/changes/specs/merge.ts';
 import { missingTasks } from '../../src/changes/tasks/missing.ts';
 import { parseTasks, taskTitles } from '../../src/changes/tasks/parse.ts';
 import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
+import { visibleTextOf } from '../../src/changes/visible-text.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
 import { namedByWords, namedInScript } from '../../src/trust/words.ts';
 import { cleanText } from '../../src/ralph/promise/clean.ts';
@@ -38,6 +39,9 @@ const pumps = [
     '`` ',
     '<!--',
     '<!--\n',
+    '<?',
+    '<!x',
+    '[a]: # (',
     '-->',
     '|-|-|\n',
     '|a|b|\n',
@@ -111,6 +115,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   tasks: (text) => parseTasks(text),
   'merge of specs': (text) =>
     mergeSpec({ capability: 'a', change: 'b', main: text, delta: `## ADDED Requirements\n${text}`, retire: false }),
+  'the visible text': visibleTextOf,
   'missing tasks': (text) => missingTasks(taskTitles(text), taskTitles(`${text}x`)),
   wording: (text) => wordingOf(text),
   proposal: (text) => isUntouchedProposal(text),

@@ -89,6 +89,7 @@ test.each([
 ])('an archive of %s that is a link is not used', async (_, folder, id) => {
   const project = createProject({
     files: { [`${folder}/proposal.md`]: '# C1\n', [`${folder}/tasks.md`]: '- [x] a\n' },
+    agent: [promise],
   });
   const archive = join(dirname(folder), 'archive');
   const victim = join(project.home, 'victim');
@@ -100,6 +101,7 @@ test.each([
       code: 2,
       stderr: expect.stringContaining(`${archive} is a symbolic link`) as string,
     });
+  expect(await project.spool('ralph', id)).toMatchObject({ code: 0 });
   expect(readdirSync(victim)).toEqual([]);
   expect(project.exists(`${folder}/tasks.md`)).toBe(true);
 });

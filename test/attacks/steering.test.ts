@@ -92,9 +92,10 @@ test('Ctrl-C ends "spool logs --raw" of an endless log', async () => {
   expect(await endsSoon(logs.result.finally(() => logs.kill('SIGKILL')))).toMatchObject({ code: 130 });
 });
 
-describe('folders of a clone that are named like options', () => {
+describe('folders of a clone that are named like options, or over several lines', () => {
   const clone = () => {
     const project = createProject({ agent: [promise] });
+    project.write('openspec/changes/a\n--all  9-9  done/proposal.md', '# Evil\n');
     for (const name of ['--allow-all', '--all', '-f']) {
       project.write(`.spool/changes/${name}/proposal.md`, '# Evil\n');
       mkdirSync(project.path(`.spool/.state/ralph/${name}`), { recursive: true });

@@ -3,14 +3,8 @@ interface Line {
   readonly line: string;
 }
 
-/** The text without comments, except those in code. */
-export const withoutCommentsIn = (markdown: string): string =>
-  visibleLines(markdown, { withCode: true })
-    .map(({ line }) => line)
-    .join('\n');
-
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-export const visibleLines = (markdown: string, { withCode = false } = {}): Line[] => {
+export const visibleLines = (markdown: string): Line[] => {
   const all = linesOf(markdown);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
@@ -28,7 +22,7 @@ export const visibleLines = (markdown: string, { withCode = false } = {}): Line[
     const fence = fences[index];
     if (fence) {
       hiddenUpTo = endOf(fence, index);
-      return withCode ? all.slice(index, hiddenUpTo + 1).map((code, at) => ({ index: index + at, line: code })) : [];
+      return [];
     }
     const shown = withoutComments(line);
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;
@@ -45,13 +39,13 @@ interface Fence {
   readonly info: string;
 }
 
-const fenceAt = (line: string): Fence | null => {
+export const fenceAt = (line: string): Fence | null => {
   const found = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/s.exec(line);
   return found && { marks: found[1]!, info: found[2]!.trim() };
 };
 
 /** Returns the line on which a fence ends, or its own if it is unclosed. Must be called from the first line to the last. */
-const createFenceEnds = (fences: readonly (Fence | null)[]) => {
+export const createFenceEnds = (fences: readonly (Fence | null)[]) => {
   /** The lengths of unclosed fences by character: a later fence of that length is unclosed too. */
   const unclosed = new Map<string, number>();
   return ({ marks }: Fence, start: number): number => {
@@ -85,7 +79,7 @@ const withoutComments = (line: string): string => {
 };
 
 /** Returns the start of the next run of `length` backticks, or -1. Must be called from left to right. */
-const createClosing = (line: string) => {
+export const createClosing = (line: string) => {
   const runs = new Map<number, number[]>();
   for (const { 0: run, index } of [...line.matchAll(/`+/g)].toReversed()) {
     if (!runs.has(run.length)) runs.set(run.length, []);

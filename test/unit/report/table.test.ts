@@ -62,3 +62,7 @@ test.each([
 ])('the bar of %s of %d', (value, highest, expected) => {
   expect(bar(value, highest, 4)).toBe(expected);
 });
+
+test('a cell with line breaks is one line', () => {
+  expect(renderTable(columns, [['1', 'al\npha\r\n', '', '']], plain(80))).toEqual(['#  name', '1  al pha']);
+});
