@@ -7,7 +7,9 @@ import { openTerminal } from '../support/terminal.ts';
 /** Sets the clipboard and the title, clears the screen, moves the cursor back, and reverses text. */
 const hostile = 'x\u001b]52;c;aGVsbG8=\u0007\u001b[2J\r\u009d0;t\u009c\u009b2J\u202e\u2066\u200f\u061c\u007fy';
 const anyHostile = /[\0-\b\v-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
-const change = `001-01_${hostile}`;
+/** A folder whose name has control characters is no change. Those that reverse text are left. */
+const hostileName = hostile.replaceAll(/\p{Cc}/gu, '');
+const change = `001-01_${hostileName}`;
 const id = '001-01';
 
 const octal = (text: string) => [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
@@ -16,7 +18,7 @@ const print = (text: string) => `printf '${octal(text)}'`;
 const files = {
   [`.spool/changes/${change}/proposal.md`]: `# Title ${hostile}\n\nWhy ${hostile}\n`,
   [`.spool/changes/${change}/tasks.md`]: `- [ ] task ${hostile}\n- [x] done ${hostile}\n`,
-  [`.spool/modules/001_${hostile}/module.md`]: `# Module ${hostile}\n`,
+  [`.spool/modules/001_${hostileName}/module.md`]: `# Module ${hostile}\n`,
 };
 
 /** Prints, does and creates hostile things, then gives up with a hostile reason. */

@@ -65,11 +65,11 @@ test('a follower of a run that is killed says so and ends', async () => {
       /Interrupted: the process is gone[\s\S]*open: One[\s\S]*Resume +spool ralph --change/,
     ),
   });
+  expect(await raw.result).toMatchObject({ code: 143 });
   killProcessesWith(`HOME=${project.home}`);
   const { stdout: status } = await project.spool('status', change);
   const isShared = (line: string) => !/^ {2}(?:Left over|End )/.test(line);
   expect(stdout.split('\n').filter(isShared).join('\n').endsWith(`\n\n${status}`)).toBe(true);
-  expect(await raw.result).toMatchObject({ code: 143 });
 });
 
 test('a finished run is followed to the screen with which it ended, and to its exit code', async () => {
@@ -157,7 +157,7 @@ test('one iteration is shown as it was, raw, as events or by its prompt, also of
     ],
     [['9', '--prompt'], `The prompt of iteration 9 of ${change} is not there: run`],
     [['x'], 'n must be a positive whole number (got "x").'],
-    [['--run', 'x'], `${change} has no run "x". Available: ${older}, ${project.state().run}.`],
+    [['--run', 'x'], `${change} has no run "x". Available: ${[older, project.state().run].toSorted().join(', ')}.`],
     [['--raw', '--json'], '--raw and --json cannot be used together.'],
   ] as const)
     expect(await logs(...args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says2) });
