@@ -24,6 +24,7 @@ const rooms = [
   ['sandbox', 'confines agents to the project'],
   ['run', 'one run, from its start to its result; several at a time'],
   ['land', 'rebases, verifies and merges a branch'],
+  ['cluster', 'many machines: queue, worker, fence'],
   ['report', 'terminal, JSON, board, status'],
   ['commands', 'one file or folder for each command'],
   ['cli', 'argv to exit code'],
@@ -35,8 +36,9 @@ const closed = {
   ralph: ['text', 'errors', 'files'],
   run: ['report'],
   land: ['report'],
-  report: ['run', 'land', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
-  cli: ['run', 'land', 'git', 'harness', 'store', 'changes'],
+  cluster: ['report', 'land'],
+  report: ['run', 'land', 'cluster', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
+  cli: ['run', 'land', 'cluster', 'git', 'harness', 'store', 'changes'],
 };
 
 /** The folders in changes/ that are a source of changes. Only what creates its files may know one. */

@@ -46,6 +46,42 @@ const table = {
     text: (flag: string, variable: string) =>
       `${flag} (${variable}) has no effect without a sandbox. Add --sandbox, or remove it.`,
   },
+  'bad-queue': { exit: 2, text: (problem: string) => `The queue ${problem} (--queue or SPOOL_QUEUE).` },
+  'no-queue': {
+    exit: 2,
+    text: (command: string) =>
+      `${command} needs a queue: pass --queue postgres://…, set SPOOL_QUEUE, or start one with "spool hub".`,
+  },
+  'queue-unreachable': {
+    exit: 1,
+    text: (name: string, problem: string) => `The queue at ${name} cannot be reached: ${problem}.`,
+  },
+  'no-queue-tables': {
+    exit: 2,
+    text: (name: string) => `${name} has no tables of Spool yet. Create them with "spool queue migrate".`,
+  },
+  'old-queue-tables': {
+    exit: 2,
+    text: (name: string, found: number, needed: number) =>
+      `The tables in ${name} have version ${found}, and this Spool needs ${needed}. Update them with "spool queue migrate"; older workers continue to work.`,
+  },
+  'not-queued': {
+    exit: 2,
+    text: (change: string) =>
+      `${change} is not in the queue. Add it with: ${commandLine('spool', 'queue', 'add', change)}`,
+  },
+  'worker-running': {
+    exit: 2,
+    text: (name: string, pid: number) =>
+      `A worker named ${name} runs on this machine already (PID ${pid}). Start another one with --name, or stop that one.`,
+  },
+  'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
+  'not-pushed': { exit: 2, text: (what: string, fix: string) => `${what}, so workers cannot see it. ${fix}` },
+  'no-remote': {
+    exit: 2,
+    text: (name: string) =>
+      `This repository has no remote "${name}", through which workers exchange their work. Add one with "git remote add", or name another with --remote.`,
+  },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${shortened(problem)}` },
   'no-project': {
     exit: 2,

@@ -1,22 +1,16 @@
-import { changeOf, resolveChange } from './changes/sources.ts';
+import { resolveChange } from './changes/sources.ts';
 import { flagNames, type FlagName, flagOf } from './config/flags.ts';
-import { withOwnCommands } from './config/own-commands.ts';
-import { parseFlags, type RawFlags, resolveOptions } from './config/resolve.ts';
+import { parseFlags, type RawFlags } from './config/resolve.ts';
 import { asUserError } from './errors.ts';
 import type { AgentFunction } from './harness/agent-function.ts';
 import { functionHarness, openFunction } from './harness/function.ts';
-import { findHarness, missingBinary } from './harness/registry.ts';
-import { openSpawned } from './harness/spawned.ts';
 import { stopSignalsOf } from './process/signals.ts';
 import type { ControlCommand } from './ralph/control.ts';
 import type { IterationRecord } from './ralph/record.ts';
 import type { RunEvent } from './ralph/events.ts';
 import { currentStatus, type RunResult, type RunView } from './ralph/view.ts';
 import { forProgram } from './report/display.ts';
-import { prepareRuns } from './run/prepare.ts';
-import { runSpec } from './run/spec.ts';
-import { startRun as start } from './run/start.ts';
-import { withLastSettings } from './run/resume/last-settings.ts';
+import { startHeadless } from './run/headless.ts';
 import { cleanUpSandboxes } from './sandbox/clean-up.ts';
 import { createIncrementalRedactor, createRedactor } from './secrets/redact.ts';
 import { requestControl } from './store/control.ts';
@@ -88,31 +82,20 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
   const keepAlive = setInterval(() => {}, 2 ** 30);
   try {
     for (const line of await cleanUpSandboxes(env)) warn(line);
-    const change = await resolveChange(project, options.change);
-    const settings = { ...firstAgent(agents), ...options.settings };
-    const target = await changeOf(project, change);
-    const resolved = withOwnCommands(await resolveOptions({ flagValues: parseSettings(settings), env, project }), [
-      target,
-    ]);
-    const spec = await withLastSettings(runSpec(resolved, { project, target, prompt, cwd: project.root }), env);
     const isFunction = (name: string) => Object.hasOwn(agents, name);
-    const services = await prepareRuns({
+    const result = await startHeadless({
       project,
-      config: resolved.config,
-      specs: [spec],
-      parallel: 1,
+      change: await resolveChange(project, options.change),
+      prompt,
+      settings: parseSettings({ ...firstAgent(agents), ...options.settings }),
       env,
       ...(options.trustProject === undefined ? {} : { trustProject: options.trustProject }),
-      consent: { say: (lines) => warn(lines.join('\n')), confirm: null },
-      givenBy: (name) => ({ source: name, setBy: 'caller' }),
-      ownsProcess: false,
-      findHarness: (name) => (isFunction(name) ? functionHarness(name) : findHarness(name, resolved.customHarnesses)),
-      openSession: (harness, scope) =>
-        isFunction(harness.name) ? openFunction(agents[harness.name]!, scope) : openSpawned(harness, scope),
-      missingAgent: (harness, lookup) => (isFunction(harness.name) ? null : missingBinary(harness, lookup)),
-    });
-    const result = await start(spec, {
-      ...services,
+      adapt: ({ findHarness, openSession, missingAgent }) => ({
+        findHarness: (name) => (isFunction(name) ? functionHarness(name) : findHarness(name)),
+        openSession: (harness, scope) =>
+          isFunction(harness.name) ? openFunction(agents[harness.name]!, scope) : openSession(harness, scope),
+        missingAgent: (harness, lookup) => (isFunction(harness.name) ? null : missingAgent(harness, lookup)),
+      }),
       reporter: {
         onEvent: onEvent ? forProgram(onEvent, createRedactor(env)) : () => {},
         warn,
@@ -120,7 +103,6 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
         dispose: () => {},
       },
       onStopSignals: () => stopSignalsOf(options.signal),
-      person: null,
     });
     return createCleaner(env)({ ...result, detail: withoutFlags(result.detail) });
   } catch (error) {

@@ -53,7 +53,7 @@ const inCommand = (command: Command, before: readonly string[], typed: string): 
     const options = command.options.filter((option) => option.repeatable || !given.has(option.name));
     return plain(typed, [...options.map((option) => ({ value: optionFlag(option), help: option.help })), helpOption]);
   }
-  const positional = command.positionals[args.length];
+  const positional = command.positionals[args.length] ?? repeatedOf(command);
   return suggested(positional?.name === 'value' ? valuesOf(args[0] ?? '') : positional?.suggest, typed);
 };
 
@@ -95,3 +95,6 @@ const suggested = (suggest: Suggestions | undefined, typed: string): Wanted => {
         suggest.map((value) => ({ value })),
       );
 };
+
+/** The positional that may be given several times, if there is one. */
+const repeatedOf = ({ positionals }: Command) => (positionals.at(-1)?.repeatable ? positionals.at(-1) : undefined);

@@ -1,5 +1,11 @@
 import { commands, groups } from '../commands/registry/registry.ts';
-import { type Command, commandHeadings, type CommandOption, usageOf } from '../commands/shared/command.ts';
+import {
+  type Command,
+  commandHeadings,
+  type CommandOption,
+  positionalText,
+  usageOf,
+} from '../commands/shared/command.ts';
 import { flagHeadings, optionFlag } from '../config/flags.ts';
 import { wrapText } from '../text/wrap.ts';
 
@@ -139,8 +145,7 @@ const termOf = (command: Command): string =>
 const withArguments = (command: Command): string =>
   [command.alias === undefined ? command.name : `${command.name}, ${command.alias}`, ...argumentsOf(command)].join(' ');
 
-const argumentsOf = ({ positionals }: Command): string[] =>
-  positionals.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`));
+const argumentsOf = ({ positionals }: Command): string[] => positionals.map(positionalText);
 
 const optionEntry = (option: CommandOption): Entry => [usageOf(option), [option.help, ...notesOf(option)].join(' ')];
 

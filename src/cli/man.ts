@@ -1,4 +1,10 @@
-import { type Command, commandHeadings, type CommandOption, usageOf } from '../commands/shared/command.ts';
+import {
+  type Command,
+  commandHeadings,
+  type CommandOption,
+  positionalText,
+  usageOf,
+} from '../commands/shared/command.ts';
 import { commands } from '../commands/registry/registry.ts';
 import { configKeys, envOf, type FlagName, flagHeadings, flagNames, canComeFrom } from '../config/flags.ts';
 
@@ -62,7 +68,7 @@ const exitCodes = [
 /** The options of ralph have a section of their own. */
 const aboutCommand = (command: Command): string[] => {
   const { name, alias, positionals, options, summary } = command;
-  const args = positionals.map((each) => (each.optional ? `[${each.name}]` : `<${each.name}>`));
+  const args = positionals.map(positionalText);
   const names = alias === undefined ? name : `${name}, ${alias}`;
   return [
     ...term(`spool ${[names, ...args].join(' ')}`, `${summary}.`),

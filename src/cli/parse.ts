@@ -109,7 +109,7 @@ const valueOf = (option: CommandOption, value: string | undefined, before: RawVa
 const checkCount = ({ name, positionals }: Command, args: readonly string[]): void => {
   const missing = positionals.find(({ optional }, index) => !optional && args[index] === undefined);
   if (missing) throw usageError(`Missing required argument '${missing.name}'`, name);
-  if (args.length <= positionals.length) return;
+  if (args.length <= positionals.length || positionals.at(-1)?.repeatable) return;
   const expected = `${positionals.length} ${positionals.length === 1 ? 'argument' : 'arguments'}`;
   const text = `Too many arguments for '${name}'. Expected ${expected} but got ${args.length}`;
   throw usageError(`${text}; quote arguments that contain spaces`, name);

@@ -246,3 +246,18 @@ const spoolIdentity = {
 /** Never writes through a symbolic ref. */
 const setRef = async ({ root }: WorkTree, ref: string, commit: string): Promise<boolean> =>
   (await git(['update-ref', '--no-deref', ref, commit], { cwd: root })).code === 0;
+
+/** Writes the refs of checkpoints that another machine has taken. Returns the reason if it fails. */
+export const checkpointRefs = async (
+  cwd: string,
+  change: string,
+  checkpoints: readonly Checkpoint[],
+): Promise<string | null> => {
+  const input = checkpoints.map(({ run, name, commit }) => `create ${refOf(change, run, name)} ${commit}\n`).join('');
+  if (input === '') return null;
+  const { code, stderr } = await git(['update-ref', '--stdin'], { cwd, input });
+  return code === 0 ? null : stderr;
+};
+
+/** The refs of all checkpoints of a change, for `git fetch`. */
+export const checkpointPattern = (change: string): string => `refs/spool/${refSafe(change)}/*`;

@@ -68,6 +68,10 @@ export interface LoopHost {
   withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
+  /** Asks those who share the budget of the run; returns why the next iteration must not start, or null. */
+  admit(): Promise<Stop | null>;
+  /** Resolves when the iteration that was saved last is where others can continue from it. */
+  publish(): Promise<void>;
   emit: Emit;
 }
 
@@ -121,6 +125,9 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
       continue;
     }
 
+    const denied = pending ? null : await host.admit();
+    if (denied) return end(denied, host);
+
     const again = pending !== null;
     const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, last }, host));
     const record = await passGate(plan, { ended, again }, host);
@@ -133,6 +140,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
       continue;
     }
     await persist(record, host);
+    await host.publish();
     last = record;
 
     const spent = { elapsedMs: host.elapsedMs(), nowMs: nowMs(host) };

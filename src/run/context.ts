@@ -16,7 +16,7 @@ import type { RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import type { RunControl } from './control.ts';
-import type { Batch, Reporter, RunServices } from './services.ts';
+import type { Batch, ClusterRun, Reporter, RunServices } from './services.ts';
 import type { TrustedRuns } from './trust.ts';
 import type { StopSignals } from '../process/signals.ts';
 
@@ -68,6 +68,7 @@ export interface RunContext {
   readonly reporter: Reporter;
   readonly trusted: TrustedRuns;
   readonly batch: Batch | null;
+  readonly cluster: ClusterRun | null;
 }
 
 /** Creates the folders and the lock again if an agent or a verify command has deleted them. */

@@ -85,6 +85,8 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       control.takeRequests();
       appendRecord(context.project, context.plan.change, record);
     },
+    admit: async () => (await context.cluster?.admit()) ?? null,
+    publish: async () => context.cluster?.publish(),
     tasks: async () => currentTaskCount(context),
     ticked: async () => newlyDone(tasksBefore, tasks() ?? []),
     emit: context.emit,

@@ -67,8 +67,18 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
 /** The parts of the context that the caller of `startRun` provides. */
 const givenBy = (
   { project, target, options }: RunSpec,
-  { env, findHarness, reporter, trusted, batch }: RunServices,
-) => ({ project, target, options, env, findHarness, reporter, trusted, batch: batch ?? null });
+  { env, findHarness, reporter, trusted, batch, cluster }: RunServices,
+) => ({
+  project,
+  target,
+  options,
+  env,
+  findHarness,
+  reporter,
+  trusted,
+  batch: batch ?? null,
+  cluster: cluster ?? null,
+});
 
 /** What records the run, from here on until the process ends. */
 type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' | 'view'> & Pick<Emitter, 'saveError'>;

@@ -4,6 +4,7 @@ import type { Lookup } from '../harness/program.ts';
 import type { OpenSession } from '../harness/session.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
 import type { Usage } from '../ralph/agent-events.ts';
+import type { Stop } from '../ralph/events.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
 import type { Request, Requested } from '../ralph/control.ts';
 import type { TrustedRuns } from './trust.ts';
@@ -29,10 +30,20 @@ export interface RunServices {
   readonly trusted: TrustedRuns;
   /** What this run shares with others that were started together with it. */
   readonly batch?: Batch;
+  /** Set if other machines can continue this run. */
+  readonly cluster?: ClusterRun;
+}
+
+/** What a run does before and after each iteration so that other machines can continue it. */
+export interface ClusterRun {
+  /** Reserves an iteration in the shared budget. Returns why it must not start; null if it may. */
+  admit(): Promise<Stop | null>;
+  /** Publishes the work and the state of the run. */
+  publish(): Promise<void>;
 }
 
 /** The services that all runs of a call share. */
-export type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch'>;
+export type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch' | 'cluster'>;
 
 /** Shows a run. */
 export interface Reporter {

@@ -1,4 +1,5 @@
 import { finishCommands } from './finish.ts';
+import { clusterCommands } from './cluster.ts';
 import { lookCommands } from './look.ts';
 import { runCommands } from './run.ts';
 import { setUpCommands } from './set-up.ts';
@@ -8,6 +9,7 @@ import { type Command, type CommandHeading, commandHeadings, type CommandRow } f
 /** Summaries of the commands that have subcommands. */
 export const groups: Readonly<Record<string, string>> = {
   create: 'Create a module or a change',
+  queue: 'Hand changes to workers on other machines',
   config: 'Show and change the settings of the project',
 };
 
@@ -16,6 +18,7 @@ const rows: Readonly<Record<CommandHeading, readonly CommandRow[]>> = {
   Look: lookCommands,
   Steer: steerCommands,
   Finish: finishCommands,
+  'Many machines': clusterCommands,
   'Set up': setUpCommands,
 };
 

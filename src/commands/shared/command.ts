@@ -21,7 +21,7 @@ export interface Command {
 export type CommandRow = Omit<Command, 'heading'>;
 
 /** In the order of the help. */
-export const commandHeadings = ['Run', 'Look', 'Steer', 'Finish', 'Set up'] as const;
+export const commandHeadings = ['Run', 'Look', 'Steer', 'Finish', 'Many machines', 'Set up'] as const;
 
 export type CommandHeading = (typeof commandHeadings)[number];
 
@@ -29,9 +29,15 @@ export interface Positional {
   readonly name: string;
   readonly help: string;
   readonly optional?: true;
+  /** The last one may be given several times. */
+  readonly repeatable?: true;
   /** What the shell completes it with. */
   readonly suggest?: Suggestions;
 }
+
+/** `[change]`, `<change>...` */
+export const positionalText = ({ name, optional, repeatable }: Positional): string =>
+  `${optional ? `[${name}]` : `<${name}>`}${repeatable ? '...' : ''}`;
 
 export interface CommandOption {
   /** Camel case, the key in `Invocation.rawFlags`: `maxIterations` is typed as `--max-iterations`. */

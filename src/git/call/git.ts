@@ -38,6 +38,8 @@ export interface GitCall {
   readonly kill?: AbortSignal;
   /** Runs git and the hooks; null or undefined for no sandbox. */
   readonly sandbox?: Sandbox | null;
+  /** Talks to another machine, which may let it wait. Ended after this time, in milliseconds. */
+  readonly networkMs?: number;
 }
 
 /** A hook that takes longer is considered hung. */
@@ -165,7 +167,7 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
   };
   if (inside !== null && child.pid) inside.started(child.pid);
   inside?.lost.addEventListener('abort', end);
-  const timer = setTimeout(end, maxRuntimeMs);
+  const timer = setTimeout(end, call.networkMs ?? maxRuntimeMs);
   call.kill?.addEventListener('abort', end);
   const unwatchDeadline = watchDeadline({ hooks: call.hooks ?? false, end });
   // A hook may take long.
@@ -174,7 +176,8 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
     noteIdle(call.cwd);
     end();
   };
-  const unwatchIdle = call.hooks || !child.pid ? () => {} : watchIdle(child.pid, endIdle);
+  const mayWait = call.hooks || call.networkMs !== undefined;
+  const unwatchIdle = mayWait || !child.pid ? () => {} : watchIdle(child.pid, endIdle);
   ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];

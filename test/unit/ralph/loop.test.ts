@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type AgentEvent, type TurnEnd, unknownUsage } from '../../../src/ralph/agent-events.ts';
 import { type GateReport, type IterationRecord } from '../../../src/ralph/record.ts';
-import { type RunEvent } from '../../../src/ralph/events.ts';
+import { type RunEvent, type Stop } from '../../../src/ralph/events.ts';
 import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { runLoop, type LoopState, type LoopHost } from '../../../src/ralph/loop.ts';
 import { initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
@@ -37,6 +37,7 @@ const run = async (
     context?: (calls: number) => string | null;
     /** The result of a gate that was interrupted before. */
     gateAgain?: GateReport;
+    denied?: (calls: number) => Stop | null;
   } = {},
 ) => {
   const diary: string[] = [];
@@ -103,6 +104,8 @@ const run = async (
       return call.ended ?? exited(0);
     },
     save: async (record) => void diary.push(`save ${record.iteration}`),
+    admit: async () => changes.denied?.(number) ?? null,
+    publish: async () => {},
     emit: (event) => {
       view = reduceView(view, event);
       events.push(event);

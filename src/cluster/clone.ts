@@ -1,0 +1,99 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { branchOf } from '../changes/ids.ts';
+import { git } from '../git/call/git.ts';
+import { checkpointRefs } from '../git/checkpoint.ts';
+import { reasonFor } from '../git/outcome.ts';
+import { fetchRefs, type Remote } from '../git/remote.ts';
+import { readStoredFiles } from '../git/stored-files.ts';
+import type { Project } from '../store/project.ts';
+import { writeTransferred } from '../store/transfer.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { dirname } from 'node:path';
+import { type HeldFence, keyOf, startsAnew } from './fence.ts';
+
+/** Where a worker keeps what belongs to one repository. */
+export interface WorkerFolders {
+  /** Contains the mirror. */
+  readonly repository: string;
+  /** Contains one clone for each change that the worker runs. */
+  readonly changes: string;
+}
+
+export interface Clone {
+  readonly project: Project;
+  /** The top folder of the clone. */
+  readonly top: string;
+}
+
+/**
+ * Creates a clone for one attempt, at the commit from which the change starts, with the branch and the state that the
+ * previous owner has pushed. It shares the objects of the mirror and has no remote, so that an agent pushes nothing by
+ * accident. Returns the reason as `why` if that fails.
+ */
+export const openClone = async (
+  remote: Remote,
+  folders: WorkerFolders,
+  { held, env }: { readonly held: HeldFence; readonly env: NodeJS.ProcessEnv },
+): Promise<Clone | { readonly why: string }> => {
+  const { claim, note } = held;
+  const { base, folder } = claim.request;
+  const top = join(folders.changes, `${keyOf(claim.id)}-${claim.epoch}`);
+  rmSync(top, { recursive: true, force: true });
+  const problem =
+    (await fetchRefs(remote, [`+refs/heads/${base.branch}:refs/heads/${base.branch}`])) ??
+    (await checkOut(remote, { top, held }));
+  if (problem !== null) return { why: problem };
+  const project = { root: join(top, folder) };
+  if (!existsSync(project.root)) return { why: `${folder} is not in ${base.branch}` };
+  if (startsAnew(claim)) return { project, top };
+  const files = await readStoredFiles(remote.mirror, held.commit);
+  if (files === null) return { why: 'the state of the run cannot be read' };
+  writeTransferred({ project, change: claim.id, env }, files);
+  const restored = await checkpointRefs(top, claim.id, note.checkpoints);
+  return restored === null ? { project, top } : { why: restored };
+};
+
+/** Returns the reason if it fails. */
+const checkOut = async (
+  { mirror }: Remote,
+  { top, held }: { readonly top: string; readonly held: HeldFence },
+): Promise<string | null> => {
+  const { claim, tip } = held;
+  const { branch, commit } = claim.request.base;
+  const steps: readonly (readonly [Parameters<typeof git>[0], string])[] = [
+    [['clone', '--quiet', '--shared', '--no-checkout', '--no-tags', '--', mirror, top], mirror],
+    [['config', '--remove-section', 'remote.origin'], top],
+    [['switch', '--quiet', '--force-create', branch, commit], top],
+    ...(tip === null || startsAnew(claim)
+      ? []
+      : [[['update-ref', `refs/heads/${branchOf(claim.id)}`, tip], top] as const]),
+  ];
+  for (const [args, cwd] of steps) {
+    const result = await git(args, { cwd, config: ['protocol.file.allow=always', 'core.hooksPath=/dev/null'] });
+    if (result.code !== 0) return reasonFor(result);
+  }
+  return null;
+};
+
+/** Deletes a clone with everything that the machine remembers about its runs. */
+export const removeClone = ({ project, top }: Clone, env: NodeJS.ProcessEnv): void => {
+  rmSync(dirname(userRecordFolder(project, '_', env)), { recursive: true, force: true });
+  rmSync(top, { recursive: true, force: true });
+};
+
+/** Deletes the clones of earlier attempts at a change, which a killed worker has left. */
+export const removeOlderClones = (
+  folders: WorkerFolders,
+  { id, epoch }: { id: string; epoch: number },
+  env: NodeJS.ProcessEnv,
+): void => {
+  if (!existsSync(folders.changes)) return;
+  const prefix = `${keyOf(id)}-`;
+  for (const name of readdirSync(folders.changes)) {
+    const number = Number(name.slice(prefix.length));
+    if (!name.startsWith(prefix) || !Number.isSafeInteger(number) || number >= epoch) continue;
+    const top = join(folders.changes, name);
+    removeClone({ project: { root: top }, top }, env);
+  }
+};

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { systemProblem, userError } from '../errors.ts';
+import { withoutControls } from '../text/controls.ts';
+import { version } from '../text/version.ts';
+
+/** Runs SQL. Numbers of type bigint and numeric are returned as numbers. */
+export interface Sql {
+  query<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+export interface Database extends Sql {
+  /** The address without a password. */
+  readonly name: string;
+  /** Calls `work` in a transaction, which is undone if it rejects. */
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
+  /** Calls `onMessage` for each notification. Connects again by itself if the connection is lost, until closed. */
+  listen(channel: string, onMessage: (payload: string) => void): void;
+  close(): Promise<void>;
+}
+
+/** Enough for one query, one transaction and one listener at the same time. */
+const maxConnections = 3;
+const connectMs = 5000;
+/** A server that is cut off from the network does not answer at all. */
+const queryMs = 10_000;
+
+/** Connects when the first query is sent. */
+export const openDatabase = async (url: string): Promise<Database> => {
+  const { default: pg } = await import('pg');
+  const address = checkedUrl(url);
+  const settings = {
+    connectionString: url,
+    application_name: `spool ${version}`,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: queryMs,
+    statement_timeout: queryMs,
+    keepAlive: true,
+    types: { getTypeParser: numbersAsNumbers(pg.types.getTypeParser) },
+  };
+  const pool: Pool = new pg.Pool({
+    ...settings,
+    max: maxConnections,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+  });
+  // A connection that breaks while nobody uses it: the next query reports it.
+  pool.on('error', () => {});
+  const closing = new AbortController();
+  const asProblem = (error: unknown): never => {
+    throw isServerAnswer(error) ? error : userError('queue-unreachable', address, problemOf(error));
+  };
+  const onClient = (client: Pick<Pool | PoolClient, 'query'>): Sql => ({
+    query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await client.query<Row>(text, [...values]).catch(asProblem)).rows,
+  });
+  return {
+    name: address,
+    ...onClient(pool),
+    transaction: async (work) => {
+      const client = await pool.connect().catch(asProblem);
+      // Without a listener, a connection that breaks ends the process.
+      const ignore = () => {};
+      client.on('error', ignore);
+      let isBroken: boolean = true;
+      try {
+        await client.query('begin').catch(asProblem);
+        const result = await work(onClient(client));
+        await client.query('commit').catch(asProblem);
+        isBroken = false;
+        return result;
+      } catch (error) {
+        isBroken = !(await client.query('rollback').then(
+          () => true,
+          () => false,
+        ));
+        throw error;
+      } finally {
+        client.off('error', ignore);
+        client.release(isBroken);
+      }
+    },
+    listen: (channel, onMessage) => {
+      void (async () => {
+        while (!closing.signal.aborted) {
+          const client = new pg.Client({ ...settings, query_timeout: 0, statement_timeout: 0 });
+          const lost = new Promise<void>((resolve) => {
+            client.once('error', () => resolve());
+            client.once('end', resolve);
+            closing.signal.addEventListener('abort', () => resolve(), { once: true });
+          });
+          client.on('notification', ({ payload }) => onMessage(payload ?? ''));
+          const started = client.connect().then(() => client.query(`listen ${pg.escapeIdentifier(channel)}`));
+          await Promise.race([started.then(() => lost), lost]).catch(() => {});
+          await client.end().catch(() => {});
+          await delay(1000, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+        }
+      })();
+    },
+    close: async () => {
+      closing.abort();
+      await pool.end();
+    },
+  };
+};
+
+/** The address without its password. Throws if it is none of a Postgres server. */
+export const checkedUrl = (url: string): string => {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol))
+    throw userError('bad-queue', 'must be an address such as postgres://user@host:5432/database');
+  parsed.password = '';
+  for (const name of [...parsed.searchParams.keys()]) if (/pass|key/i.test(name)) parsed.searchParams.delete(name);
+  return withoutControls(parsed.href);
+};
+
+/** Errors of the server have a code of five characters. Those that begin with 08 or 57 are about the connection. */
+export const isServerAnswer = (error: unknown): boolean =>
+  /^(?!08|57P|53)[0-9A-Z]{5}$/.test(String((error as { code?: unknown } | null)?.code ?? ''));
+
+const problemOf = (error: unknown): string => {
+  const message = error instanceof AggregateError ? (error.errors as unknown[])[0] : error;
+  const text = systemProblem(message);
+  return withoutControls(text === '' ? 'no answer' : text);
+};
+
+const numericType = 1700;
+const bigintType = 20;
+
+type TypeParser = (type: number, format?: 'text' | 'binary') => (value: string) => unknown;
+
+const numbersAsNumbers =
+  (others: unknown): TypeParser =>
+  (type, format) =>
+    type === numericType || type === bigintType ? Number : (others as TypeParser)(type, format);

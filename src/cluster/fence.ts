@@ -1,0 +1,254 @@
+import { branchOf } from '../changes/ids.ts';
+import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { messageOf, storeFiles } from '../git/stored-files.ts';
+import type { Claim } from './change-row.ts';
+import type { Database } from './database.ts';
+import { countRefusal, raiseEpoch } from './claims.ts';
+
+/*
+ * The fence of a change is a ref of the remote. Its commit names the owner of the change, and its files are the state of
+ * the run. Each push of an owner replaces the fence together with the branch, all or nothing, and only if the remote still
+ * has the fence that this owner pushed before. A worker that was cut off can therefore not overwrite its successor, even
+ * if it never learns that it has one.
+ */
+
+export const fenceRef = (change: string): string => `refs/spool/runs/${keyOf(change)}`;
+export const branchRef = (change: string): string => `refs/heads/${branchOf(change)}`;
+
+/** Unlike an ID, valid in a ref and as the name of a folder. */
+export const keyOf = (change: string): string => branchOf(change).slice('ralph/'.length);
+
+/** Where the mirror keeps what it has fetched from the remote. */
+export const mirrored = (change: string, what: 'fence' | 'branch' | 'next'): string =>
+  `refs/spool/remote/${keyOf(change)}/${what}`;
+
+/** What the message of a fence says. */
+export interface FenceNote {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly run: string | null;
+  /** The last message of the inbox that is in the state. */
+  readonly inbox: number;
+  /** The checkpoints of the run: their names and commits. */
+  readonly checkpoints: readonly { readonly run: string; readonly name: string; readonly commit: string }[];
+  /** The work tree in the middle of an iteration; null after one. */
+  readonly work: string | null;
+}
+
+export const fenceMessage = (change: string, note: FenceNote): string =>
+  [
+    `spool: ${change}, epoch ${note.epoch}`,
+    '',
+    `epoch ${note.epoch}`,
+    `owner ${note.owner}`,
+    ...(note.run === null ? [] : [`run ${note.run}`]),
+    `inbox ${note.inbox}`,
+    ...(note.work === null ? [] : [`work ${note.work}`]),
+    ...note.checkpoints.map(({ run, name, commit }) => `checkpoint ${run} ${name} ${commit}`),
+    '',
+  ].join('\n');
+
+/** Returns null if the message is none of a fence. */
+export const parseFence = (message: string): FenceNote | null => {
+  const value = (name: string) => lineOf(message, name);
+  const epoch = Number(value('epoch') ?? Number.NaN);
+  if (!Number.isSafeInteger(epoch)) return null;
+  return {
+    epoch,
+    owner: value('owner') ?? '',
+    run: value('run'),
+    inbox: Number(value('inbox') ?? 0),
+    work: value('work'),
+    checkpoints: [...message.matchAll(/^checkpoint (\S+) (\S+) ([\da-f]+)$/gm)].map(([, run, name, commit]) => ({
+      run: run!,
+      name: name!,
+      commit: commit!,
+    })),
+  };
+};
+
+const lineOf = (message: string, name: string): string | null =>
+  message
+    .split('\n')
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1) ?? null;
+
+/** The fence as this owner has pushed it last. */
+export interface HeldFence {
+  readonly claim: Claim;
+  /** The commit of the fence. */
+  readonly commit: string;
+  readonly note: FenceNote;
+  /** The commit of the branch on the remote; null if it has none. */
+  readonly tip: string | null;
+}
+
+export type TakenFence =
+  | ({ readonly kind: 'taken' } & HeldFence)
+  | { readonly kind: 'lost'; readonly why: string }
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** How often a fence is taken again if the previous owner pushed meanwhile. */
+const maxTries = 5;
+
+/** Replaces the fence of the previous owner. What that owner has pushed until then is what this one continues. */
+export const takeFence = async (database: Database, remote: Remote, given: Claim): Promise<TakenFence> => {
+  let claim = given;
+  for (let attempt = 0; attempt < maxTries; attempt++) {
+    const found = await readFence(remote, claim.id);
+    if ('why' in found) return { kind: 'failed', why: found.why };
+    const before = found.note;
+    if (before !== null && before.epoch >= claim.epoch) {
+      const raised = await raiseEpoch(database, claim, before.epoch);
+      if (raised === null) return { kind: 'lost', why: 'another worker has taken it' };
+      claim = raised;
+    }
+    const unknown = unknownFence(claim, found);
+    if (unknown !== null) return { kind: 'failed', why: unknown };
+    const isNew = startsAnew(claim);
+    const note: FenceNote = {
+      epoch: claim.epoch,
+      owner: claim.owner,
+      run: isNew ? null : (before?.run ?? null),
+      inbox: before?.inbox ?? 0,
+      work: isNew ? null : (before?.work ?? null),
+      checkpoints: isNew ? [] : (before?.checkpoints ?? []),
+    };
+    const stored = await storeFiles({
+      mirror: remote.mirror,
+      ref: mirrored(claim.id, 'next'),
+      base: isNew ? null : found.commit,
+      files: new Map(),
+      message: fenceMessage(claim.id, note),
+      parents: found.commit === null ? [] : [found.commit],
+    });
+    if ('why' in stored) return { kind: 'failed', why: stored.why };
+    const announced = { fence: stored.commit, tip: null, before: { fence: found.commit, tip: found.tip } };
+    if (!(await announce(database, claim, announced))) return { kind: 'lost', why: 'another worker has taken it' };
+    const pushed = await pushRefs(remote, [
+      { name: fenceRef(claim.id), commit: stored.commit, expected: found.commit },
+    ]);
+    if (pushed.kind === 'denied') return { kind: 'failed', why: `the remote does not accept its fence: ${pushed.why}` };
+    if (pushed.kind === 'pushed') {
+      await confirm(database, claim);
+      return { kind: 'taken', claim, commit: stored.commit, note, tip: found.tip };
+    }
+    if (pushed.kind === 'unknown' && attempt === maxTries - 1) return { kind: 'failed', why: pushed.why };
+  }
+  return { kind: 'failed', why: 'other workers keep changing its fence' };
+};
+
+interface FoundFence {
+  readonly commit: string | null;
+  readonly note: FenceNote | null;
+  readonly tip: string | null;
+}
+
+/** Reads the fence and the branch of a change, and fetches both into the mirror. */
+export const readFence = async (remote: Remote, change: string): Promise<FoundFence | { readonly why: string }> => {
+  const [fence, branch] = [fenceRef(change), branchRef(change)];
+  const read = await readRemoteRefs(remote, [fence, branch]);
+  if (!read.ok) return { why: read.why };
+  const [commit, tip] = [read.refs.get(fence) ?? null, read.refs.get(branch) ?? null];
+  const wanted = [
+    ...(commit === null ? [] : [`+${fence}:${mirrored(change, 'fence')}`]),
+    ...(tip === null ? [] : [`+${branch}:${mirrored(change, 'branch')}`]),
+  ];
+  const problem = wanted.length === 0 ? null : await fetchRefs(remote, wanted);
+  if (problem !== null) return { why: problem };
+  const message = commit === null ? null : await messageOf(remote.mirror, commit);
+  // The remote may have changed between the two calls: the next one finds out.
+  return { commit, tip, note: message === null ? null : parseFence(message) };
+};
+
+/** A person has asked for a new run, and no worker has begun it. */
+export const startsAnew = ({ request, run }: Claim): boolean => request.fresh && run === null;
+
+/**
+ * An agent that may push could write a fence, and with it the state that the next worker continues. Only what a worker
+ * has announced in the database is continued.
+ */
+const unknownFence = (claim: Claim, { commit, note }: FoundFence): string | null => {
+  if (commit === null || startsAnew(claim)) return null;
+  if (note !== null && [claim.fence, claim.next_fence].includes(commit)) return null;
+  return `the state in ${fenceRef(claim.id)} was not written by a worker of this queue: start again with "spool queue add ${claim.id} --fresh"`;
+};
+
+interface Announced {
+  readonly fence: string;
+  /** null if the branch stays as it is. */
+  readonly tip: string | null;
+  /** What the remote has now. */
+  readonly before: { readonly fence: string | null; readonly tip: string | null };
+}
+
+/** Says in the database what is about to be pushed. Returns false if another worker owns the change. */
+const announce = async (database: Database, claim: Claim, { fence, tip, before }: Announced): Promise<boolean> => {
+  const rows = await database.query(
+    `update spool.change set fence = $4, next_fence = $5, tip = $6, next_tip = $7, updated_at = now()
+     where project = $1 and id = $2 and epoch = $3 and state = 'running' returning id`,
+    [claim.project, claim.id, claim.epoch, before.fence, fence, before.tip, tip ?? before.tip],
+  );
+  return rows.length > 0;
+};
+
+/** Says in the database that what was announced is on the remote. If it cannot be told, the next announcement does. */
+const confirm = async (database: Database, claim: Claim): Promise<void> => {
+  await database
+    .query(`update spool.change set fence = next_fence, tip = next_tip where project = $1 and id = $2 and epoch = $3`, [
+      claim.project,
+      claim.id,
+      claim.epoch,
+    ])
+    .catch(() => {});
+};
+
+export interface FencePush {
+  readonly held: HeldFence;
+  /** The new commit of the fence, which the mirror has. */
+  readonly commit: string;
+  /** The new commit of the branch; null to leave the branch unchanged. */
+  readonly tip: string | null;
+}
+
+export type PushedFence =
+  | { readonly kind: 'pushed' }
+  /** Another worker owns the change. */
+  | { readonly kind: 'lost'; readonly why: string }
+  /** Somebody else has changed the branch. */
+  | { readonly kind: 'conflict'; readonly why: string }
+  /** It may succeed later. */
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** Pushes the fence and the branch, both or neither. */
+export const pushFence = async (database: Database, remote: Remote, push: FencePush): Promise<PushedFence> => {
+  const { held, commit, tip } = push;
+  const { claim } = held;
+  const announced = { fence: commit, tip, before: { fence: held.commit, tip: held.tip } };
+  if (!(await announce(database, claim, announced))) return { kind: 'lost', why: 'another worker has taken it' };
+  const refs = [
+    { name: fenceRef(claim.id), commit, expected: held.commit },
+    ...(tip === null ? [] : [{ name: branchRef(claim.id), commit: tip, expected: held.tip }]),
+  ];
+  const pushed = await pushRefs(remote, refs);
+  if (pushed.kind === 'pushed') {
+    await confirm(database, claim);
+    return { kind: 'pushed' };
+  }
+  if (pushed.kind === 'denied') return { kind: 'conflict', why: pushed.why };
+  const read = await readRemoteRefs(remote, [fenceRef(claim.id)]);
+  if (!read.ok) return { kind: 'failed', why: pushed.why };
+  const now = read.refs.get(fenceRef(claim.id)) ?? null;
+  if (now === commit) {
+    await confirm(database, claim);
+    return { kind: 'pushed' };
+  }
+  if (now !== held.commit) {
+    const why = 'the remote has the fence of another worker';
+    await countRefusal(database, claim, why);
+    return { kind: 'lost', why };
+  }
+  return pushed.kind === 'moved'
+    ? { kind: 'conflict', why: `${branchOf(claim.id)} was changed on the remote by somebody else` }
+    : { kind: 'failed', why: pushed.why };
+};

@@ -1,0 +1,132 @@
+import { branchOf } from '../changes/ids.ts';
+import { git } from '../git/call/git.ts';
+import { checkpointPattern } from '../git/checkpoint.ts';
+import { fetchFromClone, inMirror, type Remote } from '../git/remote.ts';
+import { storeFiles } from '../git/stored-files.ts';
+import { transferableFiles } from '../store/transfer.ts';
+import type { Clone } from './clone.ts';
+import type { Database } from './database.ts';
+import { fenceMessage, type FenceNote, type HeldFence, keyOf, mirrored, pushFence, type PushedFence } from './fence.ts';
+
+/** Brings the work and the state of a run to the remote. */
+export interface Publisher {
+  /** Pushes what has changed since the last time. One at a time; never rejects. */
+  publish(inbox: number): Promise<PushedFence>;
+  /** The fence as it was pushed last. */
+  held(): HeldFence;
+}
+
+export interface PublisherOptions {
+  readonly database: Database;
+  readonly remote: Remote;
+  readonly clone: Clone;
+  readonly held: HeldFence;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export const createPublisher = ({ database, remote, clone, env, ...given }: PublisherOptions): Publisher => {
+  let { held } = given;
+  const { claim } = held;
+  const of = { project: clone.project, change: claim.id, env };
+  /** The files that the fence has, with their stamps. */
+  const known = new Map(transferableFiles(of).map(({ path, stamp }) => [path, stamp]));
+  let last: Promise<unknown> = Promise.resolve();
+
+  const push = async (inbox: number): Promise<PushedFence> => {
+    const refs = await copyWork(remote.mirror, clone.top, claim.id);
+    if ('why' in refs) return { kind: 'failed', why: refs.why };
+    const changed = new Map<string, { stamp: string; content: Buffer }>();
+    const files = transferableFiles(of);
+    for (const { path, stamp, read } of files) {
+      if (known.get(path) === stamp) continue;
+      const content = read();
+      if (content !== null) changed.set(path, { stamp, content });
+    }
+    const present = new Set(files.map(({ path }) => path));
+    const deleted = [...known.keys()].filter((path) => !present.has(path));
+    const checkpoints = refs.checkpoints;
+    const note: FenceNote = {
+      epoch: claim.epoch,
+      owner: claim.owner,
+      run: checkpoints.at(-1)?.run ?? held.note.run,
+      inbox,
+      work: null,
+      checkpoints,
+    };
+    const stored = await storeFiles({
+      mirror: remote.mirror,
+      ref: mirrored(claim.id, 'next'),
+      base: held.commit,
+      files: new Map<string, Buffer | null>([
+        ...[...changed].map(([path, { content }]) => [path, content] as const),
+        ...deleted.map((path) => [path, null] as const),
+      ]),
+      message: fenceMessage(claim.id, note),
+      // Everything that the state refers to must be on the remote.
+      parents: [held.commit, ...newIn(checkpoints, held.note.checkpoints), ...(refs.tip === null ? [] : [refs.tip])],
+    });
+    if ('why' in stored) return { kind: 'failed', why: stored.why };
+    const tip = refs.tip === held.tip ? null : refs.tip;
+    const pushed = await pushFence(database, remote, { held, commit: stored.commit, tip });
+    if (pushed.kind !== 'pushed') return pushed;
+    held = { ...held, commit: stored.commit, note, tip: refs.tip };
+    for (const [path, { stamp }] of changed) known.set(path, stamp);
+    for (const path of deleted) known.delete(path);
+    return pushed;
+  };
+
+  return {
+    held: () => held,
+    publish: (inbox) => {
+      const next = last
+        .then(() => push(inbox))
+        .catch((error: unknown): PushedFence => ({
+          kind: 'failed',
+          why: (error as Error).message,
+        }));
+      last = next;
+      return next;
+    },
+  };
+};
+
+type Checkpoints = FenceNote['checkpoints'];
+
+/** The fence before has the others as its ancestors. */
+const newIn = (checkpoints: Checkpoints, before: Checkpoints): string[] => {
+  const known = new Set(before.map(({ commit }) => commit));
+  return [...new Set(checkpoints.map(({ commit }) => commit))].filter((commit) => !known.has(commit));
+};
+
+type CopiedWork = { readonly tip: string | null; readonly checkpoints: Checkpoints } | { readonly why: string };
+
+/** Copies the branch and the checkpoints of a clone into the mirror. */
+const copyWork = async (mirror: string, top: string, change: string): Promise<CopiedWork> => {
+  const own = `refs/spool/clones/${keyOf(change)}`;
+  const branch = `refs/heads/${branchOf(change)}`;
+  const there = await git(['for-each-ref', '--format=%(objectname)', branch], { cwd: top });
+  const isThere = there.stdout.trim() !== '';
+  const problem = await fetchFromClone(mirror, top, [
+    ...(isThere ? [`+${branch}:${own}/branch`] : []),
+    `+${checkpointPattern(change)}:${own}/checkpoints/*`,
+  ]);
+  if (problem !== null) return { why: problem };
+  const { code, stdout, stderr } = await git(
+    ['for-each-ref', '--sort=creatordate', '--format=%(objectname) %(refname)', `${own}/`],
+    inMirror(mirror),
+  );
+  if (code !== 0) return { why: stderr };
+  const refs = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split(' ') as [string, string]);
+  return {
+    tip: isThere ? (refs.find(([, ref]) => ref === `${own}/branch`)?.[0] ?? null) : null,
+    checkpoints: refs.flatMap(([commit, ref]) => {
+      const [run, name] = ref.startsWith(`${own}/checkpoints/`)
+        ? ref.slice(`${own}/checkpoints/`.length).split('/')
+        : [];
+      return run === undefined || name === undefined ? [] : [{ run, name, commit }];
+    }),
+  };
+};

@@ -1,0 +1,137 @@
+import { userError } from '../errors.ts';
+import type { ChangeKey, ChangeRow, ChangeState, QueueRequest } from './change-row.ts';
+import type { Database, Sql } from './database.ts';
+import type { Message } from './inbox.ts';
+
+export interface NewEntry extends ChangeKey {
+  readonly request: QueueRequest;
+  readonly priority: number;
+  readonly labels: readonly string[];
+  readonly requirements: readonly string[];
+}
+
+export interface AddOptions {
+  readonly by: string;
+  /** Shared by all of the entries; null for no limit. */
+  readonly maxCostUsd: number | null;
+}
+
+export type Added = ChangeKey & {
+  /** What the change was before, if it could not be added. */
+  readonly refused: Pick<ChangeRow, 'state' | 'host'> | null;
+};
+
+/** Queues changes. One that is queued, running, waiting or paused already is left as it is. */
+export const addToQueue = (
+  database: Database,
+  entries: readonly NewEntry[],
+  { by, maxCostUsd }: AddOptions,
+): Promise<Added[]> =>
+  database.transaction(async (sql) => {
+    const budget = maxCostUsd === null ? null : crypto.randomUUID();
+    if (budget !== null)
+      await sql.query('insert into spool.budget (id, limit_usd) values ($1, $2)', [budget, maxCostUsd]);
+    const added: Added[] = [];
+    for (const entry of entries) added.push(await addOne(sql, entry, { by, budget }));
+    await sql.query(`select pg_notify('spool_queue', '')`);
+    return added;
+  });
+
+const addOne = async (
+  sql: Sql,
+  { project, id, request, priority, labels, requirements }: NewEntry,
+  { by, budget }: { readonly by: string; readonly budget: string | null },
+): Promise<Added> => {
+  const rows = await sql.query(
+    `insert into spool.change as c (project, id, state, request, priority, labels, requirements, queued_by, budget)
+     values ($1, $2, 'queued', $3, $4, $5, $6, $7, $8)
+     on conflict (project, id) do update set state = 'queued', detail = null, request = $3, priority = $4, labels = $5,
+       requirements = $6, queued_by = $7, budget = $8, queued_at = now(), available_at = now(), updated_at = now(),
+       run = case when $9 then null else c.run end
+     where c.state not in ('queued', 'running', 'waiting', 'paused')
+     returning id`,
+    [project, id, JSON.stringify(request), priority, labels, requirements, by, budget, request.fresh],
+  );
+  if (rows.length > 0) return { project, id, refused: null };
+  const [there] = await sql.query<Pick<ChangeRow, 'state' | 'host'>>(
+    'select state, host from spool.change where project = $1 and id = $2',
+    [project, id],
+  );
+  return { project, id, refused: there! };
+};
+
+/** The changes of some repositories, or of all, with the state that their lease says. */
+export const listQueue = (sql: Sql, projects: readonly string[] | null): Promise<ListedChange[]> =>
+  sql.query<ListedChange>(
+    `select c.*, w.seen_at as worker_seen, c.state = 'running' and c.lease_until < now() as is_silent, now() as now,
+       (select o.id from spool.change o where o.project = c.project and o.id <> c.id and o.state = 'running'
+          and o.lease_until >= now() and o.requirements && c.requirements and c.state in ('queued', 'waiting')
+        limit 1) as blocked_by
+     from spool.change c left join spool.worker w on w.name = c.owner
+     where $1::text[] is null or c.project = any($1)
+     order by array_position(array['running', 'waiting', 'paused', 'queued'], c.state) nulls last, c.priority desc,
+       c.queued_at, c.id`,
+    [projects],
+  );
+
+export interface ListedChange extends ChangeRow {
+  readonly worker_seen: Date | null;
+  /** Its worker has not renewed the lease. */
+  readonly is_silent: boolean;
+  readonly blocked_by: string | null;
+  /** The time of the database. */
+  readonly now: Date;
+}
+
+export type Sent =
+  /** The worker will do it within seconds. */
+  | { readonly kind: 'sent'; readonly row: ChangeRow }
+  /** No worker had it, so it is done. */
+  | { readonly kind: 'done'; readonly row: ChangeRow; readonly state: ChangeState }
+  /** There is nothing to do in this state. */
+  | { readonly kind: 'nothing'; readonly row: ChangeRow };
+
+/** What becomes of a change that no worker has. */
+const idleEffect: Readonly<Partial<Record<Message['kind'], Partial<Record<ChangeState, ChangeState>>>>> = {
+  stop: { queued: 'stopped', waiting: 'stopped', paused: 'stopped' },
+  'stop-after-iteration': { queued: 'stopped', waiting: 'stopped', paused: 'stopped' },
+  pause: { queued: 'paused', waiting: 'paused' },
+  resume: { paused: 'queued', stopped: 'queued' },
+};
+
+export interface NewMessage extends ChangeKey {
+  readonly kind: Message['kind'];
+  readonly body?: string;
+  readonly by: string;
+}
+
+/** Sends a message to the owner of a change. If it has none, the change itself is updated. */
+export const sendMessage = (database: Database, { project, id, kind, body = '', by }: NewMessage): Promise<Sent> =>
+  database.transaction(async (sql) => {
+    const [row] = await sql.query<ChangeRow>('select * from spool.change where project = $1 and id = $2 for update', [
+      project,
+      id,
+    ]);
+    if (row === undefined) throw userError('not-queued', id);
+    const isContext = kind === 'context' || kind === 'clear-context';
+    if (row.state === 'running' || isContext) {
+      await sql.query('insert into spool.inbox (project, change, kind, body, sent_by) values ($1, $2, $3, $4, $5)', [
+        project,
+        id,
+        kind,
+        body,
+        by,
+      ]);
+      await sql.query(`select pg_notify('spool_inbox', $1)`, [id]);
+      return { kind: 'sent', row };
+    }
+    const state = idleEffect[kind]?.[row.state];
+    if (state === undefined) return { kind: 'nothing', row };
+    await sql.query(
+      `update spool.change set state = $3, detail = $4, available_at = now(), updated_at = now()
+       where project = $1 and id = $2`,
+      [project, id, state, state === 'queued' ? null : `by ${by}`],
+    );
+    await sql.query(`select pg_notify('spool_queue', '')`);
+    return { kind: 'done', row, state };
+  });

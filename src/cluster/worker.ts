@@ -1,0 +1,212 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FlagValues } from '../config/flags.ts';
+import { userError } from '../errors.ts';
+import { createFolder } from '../files/folders.ts';
+import { openMirror, type Remote } from '../git/remote.ts';
+import { shortHash } from '../changes/ids.ts';
+import { acquireLock, beatMs } from '../store/lock.ts';
+import { version } from '../text/version.ts';
+import { type Attempt, startAttempt } from './attempt.ts';
+import type { Claim } from './change-row.ts';
+import { claimNext, renewClaims } from './claims.ts';
+import type { WorkerFolders } from './clone.ts';
+import type { Database } from './database.ts';
+
+export interface Repository {
+  /** Its key in the queue. */
+  readonly project: string;
+  readonly url: string;
+}
+
+export interface WorkerOptions {
+  readonly database: Database;
+  readonly name: string;
+  readonly host: string;
+  readonly slots: number;
+  readonly labels: readonly string[];
+  readonly repositories: readonly Repository[];
+  readonly leaseMs: number;
+  /** Where mirrors and clones are. */
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly settings: FlagValues;
+  readonly log: (line: string) => void;
+  /** Aborted to finish the running iterations and exit. */
+  readonly drain: AbortSignal;
+  /** Aborted to stop the agents and exit. */
+  readonly stop: AbortSignal;
+}
+
+/** How often the queue is looked at without a notification. */
+const pollMs = 2000;
+const deadlineMs = 200;
+
+/** Takes changes from the queue and runs them until it is drained. */
+export const runWorker = async (options: WorkerOptions): Promise<void> => {
+  const { database, name, slots, leaseMs, drain, stop, log } = options;
+  const lock = lockFolder(options);
+  const remotes = await openRemotes(options);
+  const running = new Set<Attempt>();
+  const wake = createWake();
+  /** When the last renewal that succeeded was sent. */
+  let renewedMs = performance.now();
+
+  const beat = async (): Promise<void> => {
+    const sentMs = performance.now();
+    const held = [...running].map((attempt) => ({ attempt, ...attempt.held() }));
+    await register(options);
+    const kept = held.length === 0 ? [] : await renewClaims(database, options, held);
+    renewedMs = sentMs;
+    for (const { attempt, project, id } of held)
+      if (!kept.some((each) => each.project === project && each.id === id))
+        attempt.lose('another worker has taken it, or its claim was ended');
+  };
+  const beating = every(leaseMs / 3, beat, (error) => log(`cannot renew the leases: ${(error as Error).message}`));
+  // The claims end by themselves if the queue cannot be reached. Their agents must have ended before that.
+  const deadline = setInterval(() => {
+    const silentMs = performance.now() - renewedMs;
+    if (silentMs <= (leaseMs * 2) / 3) return;
+    for (const attempt of running) attempt.lose(`no contact with the queue for ${Math.round(silentMs / 1000)}s`);
+  }, deadlineMs);
+  const beatLock = setInterval(() => lock.beat(), beatMs);
+  database.listen('spool_queue', wake.now);
+  database.listen('spool_inbox', () => running.forEach((attempt) => attempt.look()));
+  drain.addEventListener('abort', () => {
+    running.forEach((attempt) => attempt.handBack('after-iteration'));
+    wake.now();
+  });
+  stop.addEventListener('abort', () => {
+    running.forEach((attempt) => attempt.handBack('now'));
+    wake.now();
+  });
+
+  try {
+    while (!drain.aborted && !stop.aborted) {
+      const claim = running.size < slots && isInTouch() ? await tryToClaim() : null;
+      if (claim === null) await wake.within(pollMs * (0.75 + Math.random() / 2));
+    }
+    log(running.size === 0 ? 'nothing is running' : `finishing ${running.size} iterations`);
+    await Promise.all([...running].map((attempt) => attempt.ended));
+  } finally {
+    clearInterval(deadline);
+    clearInterval(beatLock);
+    await beating.stop();
+    await database.query('delete from spool.worker where name = $1', [name]).catch(() => {});
+    lock.release();
+  }
+
+  function isInTouch(): boolean {
+    return performance.now() - renewedMs <= leaseMs / 2;
+  }
+
+  async function tryToClaim(): Promise<Claim | null> {
+    try {
+      const claim = await claimNext(database, { ...options, projects: [...remotes.keys()] });
+      if (claim !== null) start(claim);
+      return claim;
+    } catch (error) {
+      log(`cannot take a change: ${(error as Error).message}`);
+      await delay(1000);
+      return null;
+    }
+  }
+
+  function start(claim: Claim): void {
+    log(`${claim.id}: taken (epoch ${claim.epoch})`);
+    const { remote, folders } = remotes.get(claim.project)!;
+    const attempt = startAttempt({ ...options, claim, remote, folders });
+    running.add(attempt);
+    void attempt.ended.finally(() => {
+      running.delete(attempt);
+      wake.now();
+    });
+  }
+};
+
+interface OpenedRemote {
+  readonly remote: Remote;
+  readonly folders: WorkerFolders;
+}
+
+const openRemotes = async ({ repositories, folder }: WorkerOptions): Promise<Map<string, OpenedRemote>> => {
+  const opened = new Map<string, OpenedRemote>();
+  for (const { project, url } of repositories) {
+    const repository = join(
+      folder,
+      `${project
+        .split('/')
+        .at(-1)
+        ?.replaceAll(/[^\w.-]/g, '-')}-${shortHash(project)}`,
+    );
+    const folders = { repository, changes: join(repository, 'changes') };
+    createFolder(folders.changes);
+    const remote = { mirror: join(repository, 'mirror.git'), url };
+    const problem = await openMirror(remote, repository);
+    if (problem !== null) throw userError('io', remote.mirror, problem);
+    opened.set(project, { remote, folders });
+  }
+  return opened;
+};
+
+const lockFolder = ({ folder, name }: WorkerOptions) => {
+  createFolder(folder);
+  const lock = acquireLock(join(folder, 'lock'), `worker ${name}`);
+  if (lock.kind === 'taken') throw userError('worker-running', name, lock.by.pid);
+  return lock;
+};
+
+const register = ({ database, name, host, slots, labels, repositories, leaseMs, drain }: WorkerOptions) =>
+  database.query(
+    `insert into spool.worker (name, host, version, slots, labels, projects, lease_ms, draining)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (name) do update set host = $2, version = $3, slots = $4, labels = $5, projects = $6, lease_ms = $7,
+       draining = $8, seen_at = now()`,
+    [name, host, version, slots, labels, repositories.map(({ project }) => project), leaseMs, drain.aborted],
+  );
+
+interface Wake {
+  now(): void;
+  within(ms: number): Promise<void>;
+}
+
+const createWake = (): Wake => {
+  let isRung = false;
+  let ring: (() => void) | null = null;
+  return {
+    now: () => {
+      isRung = true;
+      ring?.();
+    },
+    within: async (ms) => {
+      if (!isRung)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          ring = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      [isRung, ring] = [false, null];
+    },
+  };
+};
+
+/** Calls `work` now and then again and again, one call at a time. */
+const every = (ms: number, work: () => Promise<void>, onError: (error: unknown) => void) => {
+  const stopped = new AbortController();
+  const loop = (async () => {
+    while (!stopped.signal.aborted) {
+      const startedMs = performance.now();
+      await work().catch(onError);
+      const restMs = Math.max(50, ms - (performance.now() - startedMs));
+      await delay(restMs, undefined, { signal: stopped.signal }).catch(() => {});
+    }
+  })();
+  return {
+    stop: async () => {
+      stopped.abort();
+      await loop;
+    },
+  };
+};

@@ -1,0 +1,28 @@
+import { openDatabase } from '../../cluster/database.ts';
+import { migrate } from '../../cluster/migrations.ts';
+import { userError } from '../../errors.ts';
+import { answer } from '../../report/message.ts';
+import { safeJson } from '../../text/controls.ts';
+import type { Invocation } from '../shared/command.ts';
+import { queueUrl } from '../shared/queue.ts';
+
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { rawFlags, terminal } = invocation;
+  const url = queueUrl(invocation);
+  if (url === null) throw userError('no-queue', 'spool queue migrate');
+  const database = await openDatabase(url);
+  try {
+    const { from, to } = await migrate(database);
+    if (rawFlags.json) terminal.printResult(`${safeJson({ from, to })}\n`);
+    else
+      answer(
+        terminal,
+        from === to
+          ? `The tables are up to date (version ${to}).`
+          : `The tables now have version ${to} (were ${from}).`,
+      );
+    return 0;
+  } finally {
+    await database.close();
+  }
+};

@@ -1,0 +1,107 @@
+import type { CommandOption, CommandRow } from '../shared/command.ts';
+import { queueSettingNames } from '../../cluster/queue-settings.ts';
+import { json, ralphOptions } from './options.ts';
+
+const queue: CommandOption = {
+  name: 'queue',
+  placeholder: 'url',
+  help: 'Postgres database of the queue (default: SPOOL_QUEUE), such as postgres://user@host/spool',
+};
+
+const remote: CommandOption = {
+  name: 'remote',
+  placeholder: 'name',
+  help: 'Git remote through which workers exchange their work',
+  default: 'origin',
+};
+
+const settingsOf = (names: readonly string[]): CommandOption[] =>
+  ralphOptions.filter(({ name }) => names.includes(name));
+
+export const clusterCommands: readonly CommandRow[] = [
+  {
+    name: 'worker',
+    summary: 'Run changes from the queue on this machine',
+    positionals: [],
+    options: [
+      queue,
+      { name: 'slots', placeholder: 'n', help: 'Changes to run at the same time', default: '1' },
+      {
+        name: 'label',
+        placeholder: 'name=value',
+        help: 'Take changes that ask for this label as well (repeatable)',
+        repeatable: true,
+      },
+      {
+        name: 'repo',
+        placeholder: 'url',
+        help: 'Repository to work for (repeatable; default: the remote of the current folder)',
+        repeatable: true,
+      },
+      remote,
+      { name: 'name', placeholder: 'name', help: 'Name of this worker (default: the host name)' },
+      { name: 'lease', placeholder: 'time', help: 'Others take over after this long without contact', default: '30s' },
+      { name: 'folder', placeholder: 'path', help: 'Where clones are kept' },
+      ...settingsOf(['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
+    ],
+    examples: [
+      'spool worker',
+      'spool worker --slots 4 --label agent=claude --allow-all --sandbox',
+      'spool worker --repo git@github.com:acme/app.git --repo git@github.com:acme/site.git',
+    ],
+    load: () => import('../worker.ts'),
+  },
+  {
+    name: 'queue add',
+    summary: 'Hand changes to the workers',
+    positionals: [
+      { name: 'change', help: 'Change ID or unique prefix', optional: true, repeatable: true, suggest: 'changes' },
+    ],
+    options: [
+      { name: 'all', help: 'Add all active changes' },
+      { name: 'prompt', placeholder: 'text', help: 'What to do (default: the proposal of the change)' },
+      { name: 'priority', placeholder: 'n', help: 'Changes with a higher number run first', default: '0' },
+      {
+        name: 'label',
+        placeholder: 'name=value',
+        help: 'Only for workers with this label, such as agent=claude (repeatable)',
+        repeatable: true,
+      },
+      { name: 'fresh', help: 'Start a new run on a new branch' },
+      ...settingsOf(queueSettingNames),
+      remote,
+      queue,
+      json,
+    ],
+    examples: [
+      'spool queue add 002-01',
+      'spool queue add 002-01 002-02 --priority 5',
+      'spool queue add --all --max-cost 50 --label agent=claude',
+    ],
+    load: () => import('../queue/add.ts'),
+  },
+  {
+    name: 'queue list',
+    summary: 'List the changes in the queue and the workers',
+    positionals: [],
+    options: [{ name: 'everywhere', help: 'Those of all repositories' }, remote, queue, json],
+    examples: ['spool queue list', 'spool queue list --everywhere --json'],
+    load: () => import('../queue/list.ts'),
+  },
+  {
+    name: 'queue cancel',
+    summary: 'Take changes out of the queue, or stop them on their worker',
+    positionals: [{ name: 'change', help: 'Change ID or unique prefix', repeatable: true, suggest: 'changes' }],
+    options: [remote, queue, json],
+    examples: ['spool queue cancel 002-01'],
+    load: () => import('../queue/cancel.ts'),
+  },
+  {
+    name: 'queue migrate',
+    summary: 'Create or update the tables of the queue',
+    positionals: [],
+    options: [queue, json],
+    examples: ['spool queue migrate --queue postgres://owner@db.example.com/spool'],
+    load: () => import('../queue/migrate.ts'),
+  },
+];

@@ -1,0 +1,103 @@
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { projectKey } from '../cluster/project-key.ts';
+import { runWorker } from '../cluster/worker.ts';
+import { parseFlags } from '../config/resolve.ts';
+import { parseValue } from '../config/values.ts';
+import { userError } from '../errors.ts';
+import { userFolder } from '../files/home.ts';
+import { onStopSignals } from '../process/signals.ts';
+import { redactedTerminal } from '../report/redacted.ts';
+import { secondsTime } from '../text/format.ts';
+import { findProject } from '../store/project.ts';
+import type { Invocation } from './shared/command.ts';
+import { repositoryAt, type RemoteRepository, withQueue } from './shared/queue.ts';
+import { labelsOf } from './queue/add.ts';
+
+/** Runs changes from the queue until a signal. The first one drains the worker, the second one stops its agents. */
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { rawFlags, env, cwd } = invocation;
+  const terminal = redactedTerminal(invocation.terminal, env);
+  const name = nameOf(rawFlags.name);
+  const slots = countOf(rawFlags.slots);
+  const leaseMs = leaseOf(rawFlags.lease);
+  const labels = labelsOf(rawFlags.label);
+  const settings = parseFlags(pick(rawFlags, ['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']));
+  const repositories = await repositoriesOf(invocation);
+  const folder =
+    typeof rawFlags.folder === 'string' ? resolve(cwd, rawFlags.folder) : join(userFolder(env), 'worker', name);
+  const log = (line: string) => terminal.log(`${secondsTime(new Date())} ${line}\n`);
+  return withQueue(invocation, 'spool worker', async (database) => {
+    const [drain, stop] = [new AbortController(), new AbortController()];
+    const signals = onStopSignals(() => {
+      log('Draining: running iterations finish, then their changes go back to the queue. Again to stop them now.');
+      drain.abort();
+    });
+    signals.kill.addEventListener('abort', () => stop.abort());
+    log(
+      `${name} is ready: ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${repositories.map(({ project }) => project).join(', ')}`,
+    );
+    try {
+      await runWorker({
+        database,
+        name,
+        host: hostname(),
+        slots,
+        labels,
+        repositories,
+        leaseMs,
+        folder,
+        env: environmentOfRuns(env),
+        settings,
+        log,
+        drain: drain.signal,
+        stop: stop.signal,
+      });
+      return 0;
+    } finally {
+      signals.dispose();
+    }
+  });
+};
+
+/** Agents and commands must not see the address of the queue. */
+const environmentOfRuns = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
+  const own = { ...env };
+  for (const name of ['SPOOL_QUEUE', 'PGPASSWORD', 'PGPASSFILE', 'PGUSER', 'PGHOST']) delete own[name];
+  return own;
+};
+
+const repositoriesOf = async (invocation: Invocation): Promise<RemoteRepository[]> => {
+  const { rawFlags, cwd } = invocation;
+  const urls = rawFlags.repo === undefined ? [] : ([rawFlags.repo].flat() as string[]);
+  if (urls.length > 0) return urls.map((url) => ({ url, project: projectKey(url, cwd) }));
+  return [await repositoryAt(findProject(cwd).root, invocation)];
+};
+
+const pick = (flags: Invocation['rawFlags'], names: readonly string[]) =>
+  Object.fromEntries(Object.entries(flags).filter(([name]) => names.includes(name)));
+
+const nameOf = (value: unknown): string => {
+  const name = typeof value === 'string' ? value : hostname();
+  if (!/^[\w.-]{1,100}$/.test(name))
+    throw userError('bad-value', '--name', 'must have letters, digits, ".", "-" and "_" only', name);
+  return name;
+};
+
+const maxSlots = 64;
+
+const countOf = (value: unknown): number => {
+  const slots = Number(value ?? 1);
+  if (!Number.isSafeInteger(slots) || slots < 1 || slots > maxSlots)
+    throw userError('bad-value', '--slots', `must be a whole number from 1 to ${maxSlots}`, String(value));
+  return slots;
+};
+
+const minLeaseMs = 2000;
+
+const leaseOf = (value: unknown): number => {
+  const lease = parseValue('duration', String(value ?? '30s'));
+  if (typeof lease !== 'number' || lease < minLeaseMs)
+    throw userError('bad-value', '--lease', 'must be a time of at least 2s, such as 30s', String(value));
+  return lease;
+};

@@ -1,0 +1,121 @@
+import { git, type GitCall, type GitResult } from './call/git.ts';
+import { reasonFor } from './outcome.ts';
+
+/*
+ * Everything that talks to a remote runs in a mirror: a bare repository that only Spool uses. A clone in which agents
+ * work has settings that they can write, and some of them name programs.
+ */
+
+export interface Remote {
+  /** The folder of the bare repository. */
+  readonly mirror: string;
+  /** May contain a password, so it is passed in the environment and never printed. */
+  readonly url: string;
+}
+
+/** How long one call may take. */
+const networkMs = 2 * 60_000;
+
+/** Creates the mirror unless it is there. Returns the reason if it cannot be used. */
+export const openMirror = async ({ mirror }: Remote, parent: string): Promise<string | null> => {
+  const made = await git(['init', '--quiet', '--bare', '--', mirror], { cwd: parent });
+  if (made.code !== 0) return reasonFor(made);
+  // Clones share its objects, which nothing in the mirror may refer to any more.
+  for (const setting of [['gc.auto', '0'] as const, ['maintenance.auto', 'false'] as const]) {
+    const set = await git(['config', ...setting], inMirror(mirror));
+    if (set.code !== 0) return reasonFor(set);
+  }
+  return null;
+};
+
+/** A git call in a bare repository. */
+export const inMirror = (mirror: string): Pick<GitCall, 'cwd' | 'env'> => ({ cwd: mirror, env: { GIT_DIR: mirror } });
+
+export type RemoteRefs =
+  { readonly ok: true; readonly refs: ReadonlyMap<string, string> } | { readonly ok: false; readonly why: string };
+
+/** Reads some refs of the remote. Those that it does not have are missing in the result. */
+export const readRemoteRefs = async (remote: Remote, names: readonly string[]): Promise<RemoteRefs> => {
+  const result = await onRemote(remote, ['ls-remote', 'origin', ...names]);
+  if (result.code !== 0) return { ok: false, why: reasonFor(result) };
+  const rows = result.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t') as [string, string]);
+  return { ok: true, refs: new Map(rows.filter(([, ref]) => names.includes(ref)).map(([id, ref]) => [ref, id])) };
+};
+
+/** The default branch of the remote; null if it has none. */
+export const defaultBranchOf = async (remote: Remote): Promise<string | null> => {
+  const { stdout } = await onRemote(remote, ['ls-remote', '--symref', 'origin', 'HEAD']);
+  return /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(stdout)?.[1] ?? null;
+};
+
+/** Copies refs of the remote into the mirror. `refspecs` are those of `git fetch`. Returns the reason if it fails. */
+export const fetchRefs = async (remote: Remote, refspecs: readonly string[]): Promise<string | null> => {
+  const result = await onRemote(remote, ['fetch', '--quiet', 'origin', ...refspecs]);
+  return result.code === 0 ? null : reasonFor(result);
+};
+
+/** Copies refs of a clone on this machine into the mirror. Returns the reason if it fails. */
+export const fetchFromClone = async (
+  mirror: string,
+  clone: string,
+  refspecs: readonly string[],
+): Promise<string | null> => {
+  const result = await git(['fetch', '--quiet', '--prune', clone, ...refspecs], {
+    ...inMirror(mirror),
+    config: ['protocol.file.allow=always'],
+  });
+  return result.code === 0 ? null : reasonFor(result);
+};
+
+export interface PushedRef {
+  readonly name: string;
+  /** null deletes it. */
+  readonly commit: string | null;
+  /** The commit that the remote must have; null if it must not have the ref. */
+  readonly expected: string | null;
+}
+
+export type PushResult =
+  | { readonly kind: 'pushed' }
+  /** The remote has other commits than expected. Nothing was changed. */
+  | { readonly kind: 'moved'; readonly why: string }
+  /** The remote does not allow it. Nothing was changed. */
+  | { readonly kind: 'denied'; readonly why: string }
+  /** It is not known whether the refs were changed. */
+  | { readonly kind: 'unknown'; readonly why: string };
+
+/** Changes all of these refs of the remote, or none. */
+export const pushRefs = async (remote: Remote, refs: readonly PushedRef[]): Promise<PushResult> => {
+  const leases = refs.map(({ name, expected }) => `--force-with-lease=${name}:${expected ?? ''}`);
+  const specs = refs.map(({ name, commit }) => `${commit ?? ''}:${name}`);
+  const result = await onRemote(remote, ['push', '--quiet', '--porcelain', '--atomic', ...leases, 'origin', ...specs]);
+  if (result.code === 0) return { kind: 'pushed' };
+  const rejected = result.stdout.split('\n').filter((line) => line.startsWith('!'));
+  const why = rejected.map(reasonIn).find((reason) => !/atomic/i.test(reason)) ?? reasonFor(result);
+  if (rejected.some((line) => moved.test(line))) return { kind: 'moved', why };
+  return rejected.length > 0 ? { kind: 'denied', why } : { kind: 'unknown', why };
+};
+
+/** What git says about a ref that another process has changed meanwhile. */
+const moved = /stale info|cannot lock ref|failed to update ref|incorrect old value|reference already exists/;
+
+const reasonIn = (line: string): string => line.split('\t')[2] ?? line;
+
+const onRemote = ({ mirror, url }: Remote, args: Parameters<typeof git>[0]): Promise<GitResult> => {
+  const { cwd, env } = inMirror(mirror);
+  return git(args, { cwd, env: { ...env, ...urlEnvironment(url) }, networkMs });
+};
+
+/** Adds the address to the settings that the environment has already, such as the header with which CI logs in. */
+const urlEnvironment = (url: string): NodeJS.ProcessEnv => {
+  const count = Number(process.env.GIT_CONFIG_COUNT ?? 0);
+  return {
+    GIT_CONFIG_COUNT: String(count + 1),
+    [`GIT_CONFIG_KEY_${count}`]: 'remote.origin.url',
+    [`GIT_CONFIG_VALUE_${count}`]: url,
+    GIT_SSH_COMMAND: process.env.GIT_SSH_COMMAND ?? 'ssh -o BatchMode=yes -o ConnectTimeout=20',
+  };
+};

@@ -1,0 +1,63 @@
+import { changeOf } from '../changes/sources.ts';
+import { withOwnCommands } from '../config/own-commands.ts';
+import type { FlagValues } from '../config/flags.ts';
+import { resolveOptions } from '../config/resolve.ts';
+import { findHarness, missingBinary } from '../harness/registry.ts';
+import { openSpawned } from '../harness/spawned.ts';
+import type { RunResult } from '../ralph/view.ts';
+import type { Project } from '../store/project.ts';
+import { prepareRuns } from './prepare.ts';
+import { withLastSettings } from './resume/last-settings.ts';
+import type { CommonServices, RunServices } from './services.ts';
+import { runSpec } from './spec.ts';
+import { startRun } from './start.ts';
+
+export interface HeadlessRequest extends Pick<RunServices, 'reporter' | 'onStopSignals' | 'batch' | 'cluster'> {
+  readonly project: Project;
+  readonly change: string;
+  /** The source of the change, if several have one with the same ID. */
+  readonly from?: string | null;
+  readonly prompt: string;
+  /** Override the config file of the project and SPOOL_* variables. */
+  readonly settings: FlagValues;
+  readonly env: NodeJS.ProcessEnv;
+  /** Run the commands of the project's config file even if the user has not trusted them. */
+  readonly trustProject?: boolean;
+  /** Changes how agents are found and started. */
+  readonly adapt?: (agents: Agents) => Agents;
+}
+
+type Agents = Pick<CommonServices, 'findHarness' | 'openSession' | 'missingAgent'>;
+
+/** Runs a change with nobody at a terminal: for a program, or for a worker. */
+export const startHeadless = async (request: HeadlessRequest): Promise<RunResult> => {
+  const { project, change, from = null, prompt, settings, env, trustProject, adapt = (agents) => agents } = request;
+  const target = await changeOf(project, change, from);
+  const resolved = withOwnCommands(await resolveOptions({ flagValues: settings, env, project }), [target]);
+  const spec = await withLastSettings(runSpec(resolved, { project, target, prompt, cwd: project.root }), env);
+  const services = await prepareRuns({
+    project,
+    config: resolved.config,
+    specs: [spec],
+    parallel: 1,
+    env,
+    ...(trustProject === undefined ? {} : { trustProject }),
+    consent: { say: (lines) => request.reporter.warn(lines.join('\n')), confirm: null },
+    givenBy: (name) => ({ source: name, setBy: 'caller' }),
+    ownsProcess: false,
+    ...adapt({
+      findHarness: (name) => findHarness(name, resolved.customHarnesses),
+      openSession: openSpawned,
+      missingAgent: missingBinary,
+    }),
+  });
+  const { reporter, onStopSignals, batch, cluster } = request;
+  return startRun(spec, {
+    ...services,
+    reporter,
+    onStopSignals,
+    person: null,
+    ...(batch && { batch }),
+    ...(cluster && { cluster }),
+  });
+};
