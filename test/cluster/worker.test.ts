@@ -1,5 +1,7 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createCluster, worksFor } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { usePostgres } from '../support/postgres.ts';
 import { change } from '../support/project.ts';
 
@@ -17,4 +19,57 @@ test('a worker runs a change from the queue and pushes each iteration', async ()
   expect(cluster.onRemote('log', '--reverse', '--format=%s', `main..ralph/${change}`).split('\n')).toHaveLength(3);
   worker.kill('SIGTERM');
   expect(await worker.result).toMatchObject({ code: 0 });
+});
+
+const waitsInIteration = (n: number, file: string) =>
+  `if grep -q 'Iteration ${n}$' "$call/prompt"; then
+  echo partial > partial.txt
+  touch "$HOME/${file}.started"
+  while [ ! -f "$HOME/${file}" ]; do sleep 0.05; done
+fi
+`;
+
+const subjects = (cluster: Awaited<ReturnType<typeof createCluster>>, id = change) =>
+  cluster.onRemote('log', '--reverse', '--format=%s', `main..ralph/${id}`).split('\n');
+
+test('another worker continues the run of one that was killed', async () => {
+  const cluster = await createCluster(postgres, { agent: [waitsInIteration(2, 'go') + worksFor(3)] });
+  await cluster.spool('queue', 'add', change);
+  const first = cluster.worker('first');
+  await eventually(() => existsSync(`${cluster.home}/go.started`), 'the second iteration');
+  const { run } = await cluster.row(change);
+  first.kill('SIGKILL');
+  await first.result;
+  const second = cluster.worker('second');
+  await second.printed('taken (epoch 2)');
+  writeFileSync(`${cluster.home}/go`, '');
+  await cluster.reaches(change, 'complete');
+  console.log(second.output());
+  expect(subjects(cluster)).toHaveLength(3);
+  expect((await cluster.row(change)).run).toBe(run);
+  expect(await cluster.query('select epoch, outcome from spool.attempt order by epoch')).toEqual([
+    { epoch: '1', outcome: 'lost' },
+    { epoch: '2', outcome: 'complete' },
+  ]);
+});
+
+test('a worker that was stopped for longer than its lease cannot overwrite its successor', async () => {
+  const cluster = await createCluster(postgres, { agent: [waitsInIteration(2, 'go') + worksFor(3)] });
+  await cluster.spool('queue', 'add', change);
+  const first = cluster.worker('first');
+  await eventually(() => existsSync(`${cluster.home}/go.started`), 'the second iteration');
+  first.kill('SIGSTOP');
+  const second = cluster.worker('second');
+  await second.printed('taken (epoch 2)');
+  writeFileSync(`${cluster.home}/go`, '');
+  await cluster.reaches(change, 'complete');
+  const before = cluster.onRemote('for-each-ref');
+  first.kill('SIGCONT');
+  await first.printed('lost (');
+  first.kill('SIGTERM');
+  expect(await first.result).toMatchObject({ code: 0 });
+  console.log(first.output());
+  expect(cluster.onRemote('for-each-ref')).toBe(before);
+  expect(await cluster.row(change)).toMatchObject({ state: 'complete', epoch: '2' });
+  expect(subjects(cluster)).toHaveLength(3);
 });
