@@ -1,15 +1,16 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { branchOf } from '../changes/ids.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
 import { reasonFor } from '../git/outcome.ts';
 import { fetchRefs, type Remote } from '../git/remote.ts';
 import { readStoredFiles } from '../git/stored-files.ts';
+import { folderNames } from '../files/read.ts';
+import { removeSafely } from '../files/safe.ts';
 import type { Project } from '../store/project.ts';
 import { writeTransferred } from '../store/transfer.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
-import { dirname } from 'node:path';
 import { type HeldFence, keyOf, startsAnew } from './fence.ts';
 
 /** Where a worker keeps what belongs to one repository. */
@@ -39,7 +40,7 @@ export const openClone = async (
   const { claim, note } = held;
   const { base, folder } = claim.request;
   const top = join(folders.changes, `${keyOf(claim.id)}-${claim.epoch}`);
-  rmSync(top, { recursive: true, force: true });
+  removeSafely(top);
   const problem =
     (await fetchRefs(remote, [`+refs/heads/${base.branch}:refs/heads/${base.branch}`])) ??
     (await checkOut(remote, { top, held }));
@@ -78,8 +79,8 @@ const checkOut = async (
 
 /** Deletes a clone with everything that the machine remembers about its runs. */
 export const removeClone = ({ project, top }: Clone, env: NodeJS.ProcessEnv): void => {
-  rmSync(dirname(userRecordFolder(project, '_', env)), { recursive: true, force: true });
-  rmSync(top, { recursive: true, force: true });
+  removeSafely(dirname(userRecordFolder(project, '_', env)));
+  removeSafely(top);
 };
 
 /** Deletes the clones of earlier attempts at a change, which a killed worker has left. */
@@ -88,9 +89,8 @@ export const removeOlderClones = (
   { id, epoch }: { id: string; epoch: number },
   env: NodeJS.ProcessEnv,
 ): void => {
-  if (!existsSync(folders.changes)) return;
   const prefix = `${keyOf(id)}-`;
-  for (const name of readdirSync(folders.changes)) {
+  for (const name of folderNames(folders.changes)) {
     const number = Number(name.slice(prefix.length));
     if (!name.startsWith(prefix) || !Number.isSafeInteger(number) || number >= epoch) continue;
     const top = join(folders.changes, name);

@@ -105,17 +105,18 @@ export const openDatabase = async (url: string): Promise<Database> => {
 };
 
 /** The address without its password. Throws if it is none of a Postgres server. */
-export const checkedUrl = (url: string): string => {
+const checkedUrl = (url: string): string => {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol))
     throw userError('bad-queue', 'must be an address such as postgres://user@host:5432/database');
   parsed.password = '';
-  for (const name of [...parsed.searchParams.keys()]) if (/pass|key/i.test(name)) parsed.searchParams.delete(name);
+  for (const name of Array.from(parsed.searchParams.keys()))
+    if (/pass|key/i.test(name)) parsed.searchParams.delete(name);
   return withoutControls(parsed.href);
 };
 
 /** Errors of the server have a code of five characters. Those that begin with 08 or 57 are about the connection. */
-export const isServerAnswer = (error: unknown): boolean =>
+const isServerAnswer = (error: unknown): boolean =>
   /^(?!08|57P|53)[0-9A-Z]{5}$/.test(String((error as { code?: unknown } | null)?.code ?? ''));
 
 const problemOf = (error: unknown): string => {

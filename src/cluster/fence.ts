@@ -12,8 +12,8 @@ import { countRefusal, raiseEpoch } from './claims.ts';
  * if it never learns that it has one.
  */
 
-export const fenceRef = (change: string): string => `refs/spool/runs/${keyOf(change)}`;
-export const branchRef = (change: string): string => `refs/heads/${branchOf(change)}`;
+const fenceRef = (change: string): string => `refs/spool/runs/${keyOf(change)}`;
+const branchRef = (change: string): string => `refs/heads/${branchOf(change)}`;
 
 /** Unlike an ID, valid in a ref and as the name of a folder. */
 export const keyOf = (change: string): string => branchOf(change).slice('ralph/'.length);
@@ -49,7 +49,7 @@ export const fenceMessage = (change: string, note: FenceNote): string =>
   ].join('\n');
 
 /** Returns null if the message is none of a fence. */
-export const parseFence = (message: string): FenceNote | null => {
+const parseFence = (message: string): FenceNote | null => {
   const value = (name: string) => lineOf(message, name);
   const epoch = Number(value('epoch') ?? Number.NaN);
   if (!Number.isSafeInteger(epoch)) return null;
@@ -145,7 +145,7 @@ interface FoundFence {
 }
 
 /** Reads the fence and the branch of a change, and fetches both into the mirror. */
-export const readFence = async (remote: Remote, change: string): Promise<FoundFence | { readonly why: string }> => {
+const readFence = async (remote: Remote, change: string): Promise<FoundFence | { readonly why: string }> => {
   const [fence, branch] = [fenceRef(change), branchRef(change)];
   const read = await readRemoteRefs(remote, [fence, branch]);
   if (!read.ok) return { why: read.why };

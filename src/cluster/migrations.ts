@@ -117,7 +117,7 @@ const migrations: readonly string[] = [
 ];
 
 /** The version that this program needs. */
-export const schemaVersion = migrations.length;
+const schemaVersion = migrations.length;
 
 /** Only one process migrates at a time. */
 const migrationLock = 5_370_011;
@@ -150,7 +150,7 @@ const versionIn = async (sql: Sql): Promise<number> => {
 };
 
 /** The version of the tables; null if there are none. */
-export const databaseVersion = async (sql: Sql): Promise<number | null> => {
+const databaseVersion = async (sql: Sql): Promise<number | null> => {
   const [row] = await sql.query<{ exists: boolean }>(`select to_regclass('spool.migration') is not null as exists`);
   return row?.exists ? versionIn(sql) : null;
 };

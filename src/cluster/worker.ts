@@ -13,7 +13,7 @@ import { claimNext, renewClaims } from './claims.ts';
 import type { WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
 
-export interface Repository {
+interface Repository {
   /** Its key in the queue. */
   readonly project: string;
   readonly url: string;

@@ -23,7 +23,7 @@ export const publishedBase = async (
   if (branch === null || commit === null)
     return { why: 'No branch is checked out', fix: 'Check out the branch that the work starts from.' };
   const status = await git(['status', '--porcelain', '-z', '--untracked-files=all', '--', ...paths], { cwd });
-  const dirty = toUtf8(status.stdout).split('\0').filter(Boolean)[0];
+  const dirty = toUtf8(status.stdout).split('\0').find(Boolean);
   if (dirty !== undefined) return { why: `${dirty.slice(3)} is not committed`, ...push };
   const listed = await git(['ls-remote', '--', remote, `refs/heads/${branch}`], { cwd, networkMs });
   if (listed.code !== 0)

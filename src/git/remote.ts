@@ -45,12 +45,6 @@ export const readRemoteRefs = async (remote: Remote, names: readonly string[]): 
   return { ok: true, refs: new Map(rows.filter(([, ref]) => names.includes(ref)).map(([id, ref]) => [ref, id])) };
 };
 
-/** The default branch of the remote; null if it has none. */
-export const defaultBranchOf = async (remote: Remote): Promise<string | null> => {
-  const { stdout } = await onRemote(remote, ['ls-remote', '--symref', 'origin', 'HEAD']);
-  return /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(stdout)?.[1] ?? null;
-};
-
 /** Copies refs of the remote into the mirror. `refspecs` are those of `git fetch`. Returns the reason if it fails. */
 export const fetchRefs = async (remote: Remote, refspecs: readonly string[]): Promise<string | null> => {
   const result = await onRemote(remote, ['fetch', '--quiet', 'origin', ...refspecs]);

@@ -14,8 +14,7 @@ test('a worker runs a change from the queue and pushes each iteration', async ()
   const added = await cluster.spool('queue', 'add', change);
   expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining(`Queued ${change}`) });
 
-  await cluster.reaches(change, 'complete').catch((e) => { console.log(worker.output()); throw e; });
-  console.log(worker.output());
+  await cluster.reaches(change, 'complete');
   expect(cluster.onRemote('log', '--reverse', '--format=%s', `main..ralph/${change}`).split('\n')).toHaveLength(3);
   worker.kill('SIGTERM');
   expect(await worker.result).toMatchObject({ code: 0 });
@@ -44,7 +43,6 @@ test('another worker continues the run of one that was killed', async () => {
   await second.printed('taken (epoch 2)');
   writeFileSync(`${cluster.home}/go`, '');
   await cluster.reaches(change, 'complete');
-  console.log(second.output());
   expect(subjects(cluster)).toHaveLength(3);
   expect((await cluster.row(change)).run).toBe(run);
   expect(await cluster.query('select epoch, outcome from spool.attempt order by epoch')).toEqual([
@@ -68,7 +66,6 @@ test('a worker that was stopped for longer than its lease cannot overwrite its s
   await first.printed('lost (');
   first.kill('SIGTERM');
   expect(await first.result).toMatchObject({ code: 0 });
-  console.log(first.output());
   expect(cluster.onRemote('for-each-ref')).toBe(before);
   expect(await cluster.row(change)).toMatchObject({ state: 'complete', epoch: '2' });
   expect(subjects(cluster)).toHaveLength(3);

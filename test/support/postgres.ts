@@ -1,8 +1,7 @@
-import { rmSync } from 'node:fs';
-import { mkdtempSync, chmodSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import { Client } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { findPostgres } from '../../src/cluster/hub/binaries.ts';
 import { type PostgresServer, startServer } from '../../src/cluster/hub/server.ts';
@@ -38,7 +37,7 @@ export const usePostgres = () => {
     /** Kills the server without a warning, and starts it again on the same port. */
     crash: async (whileDown: () => Promise<void> = async () => {}): Promise<void> => {
       const { port } = server;
-      server.process.kill('SIGKILL');
+      server.kill('SIGKILL');
       await server.exited;
       await whileDown();
       await start(port);
@@ -48,7 +47,7 @@ export const usePostgres = () => {
 
 /** Sends one query as the owner of the database. */
 export const query = async <Row>(url: string, text: string, values: readonly unknown[] = []): Promise<Row[]> => {
-  const client = new pg.Client({ connectionString: url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     return (await client.query(text, [...values])).rows as Row[];

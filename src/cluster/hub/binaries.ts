@@ -1,6 +1,8 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { folderNames } from '../../files/read.ts';
+import { restoreLinks } from '../../files/package-links.ts';
 
 /** The programs of a Postgres server. */
 export interface PostgresPrograms {
@@ -40,33 +42,16 @@ const embedded = (root: string): string | null => {
     const loader = createRequire(join(root, 'package.json'));
     const entry = loader.resolve(name);
     const own = entry.slice(0, entry.lastIndexOf(join(...name.split('/'))) + name.length);
-    restoreLinks(own);
+    restoreLinks(own, join('native', 'pg-symlinks.json'));
     return join(own, 'native', 'bin');
   } catch {
     return null;
   }
 };
 
-/** npm packages cannot contain links. The package creates them when it is installed, unless scripts are disabled. */
-const restoreLinks = (folder: string): void => {
-  const list = join(folder, 'native', 'pg-symlinks.json');
-  if (!existsSync(list)) return;
-  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
-  for (const { source, target } of links) {
-    const [from, to] = [join(folder, source), join(folder, target)];
-    if (existsSync(to) || !existsSync(from) || dirname(source) !== dirname(target)) continue;
-    try {
-      symlinkSync(source.slice(dirname(source).length + 1), to);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-};
-
 const debianFolders = (): string[] => {
   const base = '/usr/lib/postgresql';
-  if (!existsSync(base)) return [];
-  return readdirSync(base)
+  return folderNames(base)
     .toSorted((a, b) => Number(b) - Number(a))
     .map((version) => join(base, version, 'bin'));
 };
