@@ -12,9 +12,57 @@ export const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 /** Folders that were checked from `.spool` down, with their identity (`identityOf`) at that time. */
 const checked = new Map<string, string>();
 
+/** The folders that were checked in the current `checkOnce`; null outside of it. */
+let checkedNow: Set<string> | null = null;
+
+/**
+ * Checks every folder only once while `read` runs. It must be synchronous, and neither write nor start anything: what an
+ * agent may have changed in between has to be checked again.
+ */
+export const checkOnce = <Result>(read: () => Result): Result => {
+  if (checkedNow !== null) return read();
+  checkedNow = new Set();
+  try {
+    return read();
+  } finally {
+    checkedNow = null;
+  }
+};
+
 /** Returns false if a folder below `.spool` does not exist. Throws if it or a parent is not a folder of the user. */
 export const checkFolder = (folder: string): boolean => {
-  if (isOutside(folder)) return true;
+  if (isOutside(folder) || checkedNow?.has(folder)) return true;
+  const isThere = checkAgain(folder);
+  if (isThere) checkedNow?.add(folder);
+  return isThere;
+};
+
+/**
+ * Like lstat for a path below `.spool`; returns null if it does not exist. Throws if a folder on the way to it is not a
+ * folder of the user.
+ */
+export const lookBelow = (path: string): Stats | null => {
+  for (const folder of partsOf(path).slice(0, -1)) {
+    if (checkedNow?.has(folder)) continue;
+    const stats = lookAt(folder);
+    if (stats === null) return null;
+    checkOneFolder(folder, stats);
+    checkedNow?.add(folder);
+  }
+  return lookAt(path);
+};
+
+/** Like lstat; returns null if the path does not exist. */
+export const lookAt = (path: string): Stats | null => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    return atPath(path)(error);
+  }
+};
+
+const checkAgain = (folder: string): boolean => {
   const identity = identityOf(folder);
   if (identity === null && lstatSync(folder, { throwIfNoEntry: false }) === undefined && isBelow(dirname(folder))) {
     checkFolder(dirname(folder));

@@ -1,7 +1,17 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { atPath, UserError, userError } from '../errors.ts';
-import { checkFolder, isBelow, isLink, isMissing, O_NOFOLLOW, O_NONBLOCK, unsafe } from './checks.ts';
+import {
+  checkFolder,
+  isBelow,
+  isLink,
+  isMissing,
+  lookAt,
+  lookBelow,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  unsafe,
+} from './checks.ts';
 import { filesBelow } from './folders.ts';
 import { folderNames } from './read.ts';
 import { longestText, readSafely } from './safe.ts';
@@ -101,16 +111,13 @@ const statsInside = (root: string, path: string): Stats | null => {
 /** The same, but the path itself may be a link. */
 export const lookInside = (root: string, path: string): Stats | null => {
   const parts = partsInside(root, path);
-  checkFolder(isBelow(join(root, path)) ? dirname(join(root, path)) : root);
+  const file = parts.at(-1) ?? root;
+  if (isBelow(file)) return lookBelow(file);
+  checkFolder(root);
   let stats: Stats | null = null;
   for (const part of parts.length === 0 ? [root] : parts) {
     if (stats?.isSymbolicLink()) throw unsafe(dirname(part), 'is a symbolic link');
-    try {
-      stats = lstatSync(part, { throwIfNoEntry: false }) ?? null;
-    } catch (error) {
-      if (isMissing(error)) return null;
-      return atPath(part)(error);
-    }
+    stats = lookAt(part);
     if (stats === null) return null;
   }
   return stats;

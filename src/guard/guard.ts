@@ -18,6 +18,7 @@ import {
   withTasksOf,
 } from './memory.ts';
 import { loadMemory, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
+import { checkOnce } from '../files/checks.ts';
 import type { Redactor } from '../secrets/redact.ts';
 
 export interface GuardRequest extends GoalRequest {
@@ -141,10 +142,11 @@ const wholeState = (goal: Goal, { expected, created }: Memory): GoalState =>
   stateOf(goal, (keys) => [...keys, ...Object.keys(expected), ...created]);
 
 /** `hashed` returns the keys to hash, given those of the goal. */
-const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState => {
-  const keys = goal.keys();
-  return { ...tasksOf(goal), keys, closed: goal.closedKeys(), hashes: goal.hashes(new Set(hashed(keys))) };
-};
+const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState =>
+  checkOnce(() => {
+    const listed = goal.keys();
+    return { ...tasksOf(goal), ...listed, hashes: goal.hashes(new Set(hashed(listed.keys))) };
+  });
 
 const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
   differencesFrom(memory, { ...tasksOf(goal), hashes: goal.hashes(Object.keys(memory.expected)) });
@@ -161,7 +163,7 @@ export const acceptGoal = (request: GuardRequest): Tampering[] => {
   const memory = withTasksOf(withCommands(saved, commands, goal), goal);
   const differences = differencesNow(memory, goal);
   if (differences.length === 0) return [];
-  const keys = goal.keys().filter((key) => !memory.created.includes(key));
+  const keys = goal.keys().keys.filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   saveAccepted(folder, { expected, ...expectTasks(goal) });
   return differences;
@@ -184,7 +186,7 @@ const maxTitleLength = 80;
 /** For other commands than before, the current version of what decides them is expected. */
 const withCommands = (memory: Memory, commands: readonly string[], goal: Goal): Memory => {
   if (isSameList(memory.commands, commands)) return memory;
-  const wanted = new Set(goal.keys());
+  const wanted = new Set(goal.keys().keys);
   const only = (hashes: Hashes): Hashes =>
     Object.fromEntries(Object.entries(hashes).filter(([key]) => wanted.has(key) || !goal.isDecider(key)));
   const created = memory.created.filter((key) => !goal.isDecider(key));
