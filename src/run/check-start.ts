@@ -1,6 +1,6 @@
 import { agentsOf } from '../config/agents.ts';
 import { userError } from '../errors.ts';
-import { gitDirOf } from '../git/work-tree.ts';
+import type { FoundRepository } from '../git/work-tree.ts';
 import { stopByPromise } from '../ralph/policy.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
@@ -20,8 +20,8 @@ import { readLastRun } from './resume/last-run.ts';
 import { withNewUntil } from './resume/new-until.ts';
 import { stateFolder } from '../store/paths.ts';
 
-/** A run that can start, as far as that is known without the lock. */
-export interface CheckedStart extends CheckedSpec {
+/** A run that can start, as far as that is known without the lock, with the repository of its project. */
+export interface CheckedStart extends CheckedSpec, FoundRepository {
   readonly planned: Planned;
   /** The agents of the plan that are installed. */
   readonly usable: UsableAgents;
@@ -45,7 +45,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
-  await checkRepository({ ...spec, env });
+  const found = await checkRepository({ ...spec, env });
   const assignment = readAssignment(spec);
   const reused = earlier && spec === given ? startNow(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
@@ -55,7 +55,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
-  return { ...origin, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+  return { ...origin, ...found, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
 };
 
 /** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
@@ -94,9 +94,9 @@ const stoppable = async (
 };
 
 /** Keeps other runs from working on this change, or in this work tree, at the same time. */
-export const lockRun = async ({ spec, planned }: CheckedStart): Promise<ChangeLock> => {
+export const lockRun = ({ spec, planned, gitDir }: CheckedStart): ChangeLock => {
   const { project, change, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
-  const treeFolder = hasWorktree ? null : ((await gitDirOf(project.root)) ?? stateFolder(project));
+  const treeFolder = hasWorktree ? null : (gitDir ?? stateFolder(project));
   return lockChange(project, change, { treeFolder });
 };

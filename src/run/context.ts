@@ -61,6 +61,8 @@ export interface RunContext {
   readonly control: RunControl;
   /** The running time of this run, including the time before an interruption. */
   readonly elapsedMs: () => number;
+  /** Whether an earlier process has begun this run. */
+  readonly isResumed: boolean;
   /** Whether Spool was killed during an iteration of this run. */
   readonly crashedMidIteration: boolean;
   readonly env: NodeJS.ProcessEnv;

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { guardSettings } from '../git/call/settings.ts';
-import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
+import { findWorkTree, type Repository, type WorkTree } from '../git/work-tree.ts';
 import { openGuard } from '../guard/guard.ts';
 import { forgetGoal } from '../guard/saved-memory.ts';
 import type { Workspace } from '../ralph/plan.ts';
@@ -41,6 +41,8 @@ export interface WorkRequest extends Pick<
   /** The number of processes of earlier runs that were still running. */
   readonly leftovers: number;
   readonly deadline: RunDeadline;
+  /** The repository of the project, which was checked. */
+  readonly repository: Repository | null;
 }
 
 export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<Work> => {
@@ -54,7 +56,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
   const record = userRecordFolder(project, change, env);
   createFolder(record);
-  await noteRepository({ project, change, env });
+  noteRepository({ project, change, env }, request.repository);
   const notes = takeOverNotes({ run: plan.run, folder, record, redact: request.redactor.data });
   if (options.fresh) forgetGoal(record);
   const lastActivityMs = lastActivityOf(project, change);

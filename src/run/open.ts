@@ -37,7 +37,7 @@ interface LockedRun extends CheckedStart {
 
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (locked: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
-  const { spec, lock, deadline } = locked;
+  const { spec, lock, deadline, repository } = locked;
   const { planned, notices } = await settlePlan(locked, services);
   const { plan, previous } = planned;
   const sandbox = await locked.runSandbox.open(plan, plan.agents);
@@ -51,7 +51,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   const control = openControl(locked, services, { emit, view, cleanup });
 
   const run = { ...givenBy(spec, services), ...recording, plan, lock, sandbox, control, stopSignals: control };
-  const work = await openWork({ ...run, previous, leftovers, deadline }, cleanup);
+  const work = await openWork({ ...run, previous, leftovers, deadline, repository }, cleanup);
   const sessions = createSessions({ ...run, ...work }, services.openSession);
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {
@@ -59,6 +59,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
     ...work,
     assignment: { ...locked.assignment, userPrompt: savePrompt(folder, locked.assignment.userPrompt) },
     sessions,
+    isResumed: previous !== null,
     crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
   };
   return { context, planned, saveError };

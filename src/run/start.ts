@@ -42,7 +42,7 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
     return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
       const checked = await checkStart(given, services, cleanup);
       const created = await createChangeOf(given, cleanup);
-      const lock = cleanup.add(await lockRun(checked), (each) => each.release());
+      const lock = cleanup.add(lockRun(checked), (each) => each.release());
       const opened = await openRun({ ...checked, lock }, services, cleanup).catch(created.keepIfLogged);
       created.keep();
       return await runToEnd(opened, checked.deadline);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { diffTrees, type FileDiff, summariseDiff } from '../git/diff.ts';
+import { createTreeDiff, type FileDiff, summariseDiff } from '../git/diff.ts';
 import { checkpointRecorder } from '../store/user-record/checkpoints.ts';
 import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
 import { isOnBranch } from '../git/branches.ts';
@@ -38,7 +38,10 @@ export interface WorkTracker {
 
 type WorkContext = CommitContext &
   SnapshotContext &
-  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project' | 'target' | 'workProject'>;
+  Pick<
+    RunContext,
+    'tree' | 'copies' | 'isResumed' | 'crashedMidIteration' | 'env' | 'project' | 'target' | 'workProject'
+  >;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
 export const createWorkTracker = (context: WorkContext): WorkTracker =>
@@ -58,6 +61,7 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
   const index = createIndexRefresher(tree, emit);
   const ledger = openLedger(context.notes);
   const reportProblem = createProblemReporter(tree, context);
+  const diff = createTreeDiff(tree);
   const touched = new Set<string>();
   const detachedCommits: IterationWork['detachedCommits'] = [];
   let opened: Opened | null = null;
@@ -99,7 +103,8 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
         const ticked = newlyDone(tasksBefore, tasksIn(context));
         const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, context.redactor, columns);
-        const work = after && (await workSince({ ...context, ...shared, iteration, before, subject, ticked }, after));
+        const work =
+          after && (await workSince({ ...context, ...shared, diff, iteration, before, subject, ticked }, after));
         if (work === null) {
           await reportProblem(snapshots);
           return nothing;
@@ -121,7 +126,7 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
       // If only the gate of a resumed run was left to do, nothing has been tracked.
       const checkpoints = opened?.checkpoints ?? (await savedCheckpoints(context, tree));
       const ranges = await checkpoints.ranges();
-      return ranges && diffStat(tree, ranges);
+      return ranges && diffStat(diff, ranges);
     },
   };
 };
@@ -166,6 +171,8 @@ const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> =>
   ];
 };
 
+type TreeDiff = ReturnType<typeof createTreeDiff>;
+
 /** A task file that cannot be read has no tasks. */
 const tasksIn = ({ target, workProject }: WorkContext): Task[] => {
   const tasks = tryReadTasks(target, workProject.root);
@@ -173,10 +180,10 @@ const tasksIn = ({ target, workProject }: WorkContext): Task[] => {
 };
 
 /** Adds up the differences. A file in several of them counts once. */
-const diffStat = async (tree: WorkTree, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
+const diffStat = async (diff: TreeDiff, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
   const changes: FileDiff[] = [];
-  for (const range of ranges.filter(([from, to]) => from !== to)) {
-    const found = await diffTrees(tree, range, { renames: true });
+  for (const [from, to] of ranges) {
+    const found = await diff(from, to);
     if (found === null) return null;
     changes.push(...found);
   }
@@ -272,20 +279,21 @@ const openCheckpointsOf = async (context: WorkContext, tree: WorkTree): Promise<
   return { snapshots: createSnapshots(context, tree, checkpoints.found), checkpoints, crashedTree };
 };
 
-const savedCheckpoints = ({ plan, project, env }: WorkContext, tree: WorkTree): Promise<Checkpoints> =>
+const savedCheckpoints = ({ plan, project, env, isResumed }: WorkContext, tree: WorkTree): Promise<Checkpoints> =>
   openCheckpoints(tree, {
     ...plan,
     finished: plan.firstIteration - 1,
+    isResumed,
     record: checkpointRecorder(project, plan.change, env),
   });
 
 /** Returns null if git fails. */
 const workSince = async (
-  work: IterationWork & { readonly touched: Set<string> },
+  work: IterationWork & { readonly touched: Set<string>; readonly diff: TreeDiff },
   after: Snapshot,
 ): Promise<IterationChanges | null> => {
   const { tree, snapshots, before, checkpoints, iteration } = work;
-  const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
+  const all = await work.diff(before.id, after.id);
   if (all === null) return null;
   const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
   for (const { name, nested, after: now } of changes)
