@@ -1,21 +1,19 @@
-import { renameSafely, writeSafely } from '../files/safe.ts';
+import { renameEarlier } from '../files/rename-earlier.ts';
+import { writeSafely } from '../files/safe.ts';
 import { deletedChanges } from '../changes/sources.ts';
-import { tryReadTasks } from '../changes/tasks/read.ts';
 import { adoptContext, contextId, loadContext } from '../store/added-context.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
-import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks, newlyDone, type Task } from '../changes/tasks/task.ts';
 import { boundRecord } from '../ralph/bounds.ts';
 import type { LoopHost } from '../ralph/loop.ts';
-import type { TaskCount } from '../ralph/record.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createWorkTracker } from './track-work.ts';
-import { watchTasks } from './watch-tasks.ts';
+import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace-tasks.ts';
 import { releaseWorkspace } from './workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
 import { maxTimerMs } from '../process/timers.ts';
@@ -26,7 +24,6 @@ export const createLoopHost = (context: RunContext): LoopHost => {
   const gate = createGate(context);
   const prompt = createPrompt(context);
   const runAgent = runHarness(context);
-  const tasks = () => currentTasks(context);
   let tasksBefore: readonly Task[] = [];
   const { control } = context;
   const mayWait = () => control.received() === null && !control.isPauseRequested();
@@ -56,7 +53,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     context: () => contextId(loadContext(contextOf(context)).text),
     prompt: async (...turn) => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
-      tasksBefore = tasks() ?? [];
+      tasksBefore = workspaceTasks(context) ?? [];
       return prompt(...turn);
     },
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
@@ -85,21 +82,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       control.takeRequests();
       appendRecord(context.project, context.plan.change, record);
     },
-    tasks: async () => currentTaskCount(context),
-    ticked: async () => newlyDone(tasksBefore, tasks() ?? []),
+    tasks: async () => countWorkspaceTasks(context),
+    ticked: async () => newlyDone(tasksBefore, workspaceTasks(context) ?? []),
     emit: context.emit,
   };
-};
-
-/** Returns null if the change has no tasks, or they cannot be read. */
-const currentTasks = ({ target, workProject }: Pick<RunContext, 'target' | 'workProject'>): readonly Task[] | null => {
-  const tasks = tryReadTasks(target, workProject.root);
-  return tasks === 'unreadable' ? null : tasks;
-};
-
-export const currentTaskCount = (context: Pick<RunContext, 'target' | 'workProject'>): TaskCount | null => {
-  const tasks = currentTasks(context);
-  return tasks && countTasks(tasks);
 };
 
 const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' | 'env'>): ChangeRef => ({
@@ -125,7 +111,7 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
       contextContent,
       lastResult: describeResult(last, view()),
     });
-    writeSafely(moveEarlier(iterationPrompt(folder, iteration)), text, 'create');
+    writeSafely(renameEarlier(iterationPrompt(folder, iteration)), text, 'create');
     return { text, context: contextId(contextContent) };
   };
 };
@@ -162,7 +148,7 @@ const runHarness =
       {
         job: { model: agent.model, allowAll, prompt, promptFile: iterationPrompt(folder, iteration), title },
         tag: `${run}/${iteration}`,
-        logFile: moveEarlier(iterationLog(folder, iteration)),
+        logFile: renameEarlier(iterationLog(folder, iteration)),
         deadlines,
       },
       { onEvent, drained: () => reporter.drained(stopSignals.stop) },
@@ -170,10 +156,3 @@ const runHarness =
     ensureRunState(context);
     return ended;
   };
-
-/** Renames the file of an interrupted iteration with the same number to `0007.log.1`. Returns `file`. */
-const moveEarlier = (file: string): string => {
-  for (let number = 1; statsOf(file); number++)
-    if (!statsOf(`${file}.${number}`)) renameSafely(file, `${file}.${number}`);
-  return file;
-};

@@ -8,10 +8,8 @@ import type { SkippedPath } from '../git/snapshot/skipped.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { DiffStat, Uncommitted } from '../ralph/events.ts';
-import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
+import type { DoneWork, IterationChanges, LoopHost } from '../ralph/loop.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { tryReadTasks } from '../changes/tasks/read.ts';
-import { newlyDone, type Task } from '../changes/tasks/task.ts';
 import { commitSubject } from './commit-subject.ts';
 import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';
@@ -20,13 +18,6 @@ import type { RunContext } from './context.ts';
 import { createIndexRefresher } from './index-refresher.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 import { type Ledger, openLedger } from './ledger.ts';
-
-const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
-  const why = snapshots.problem();
-  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
-  return why === null ? text : `${text} git says: ${redactor.oneLine(why)}`;
-};
-const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
@@ -38,11 +29,13 @@ export interface WorkTracker {
 
 type WorkContext = CommitContext &
   SnapshotContext &
-  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project' | 'target' | 'workProject'>;
+  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project'>;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
 export const createWorkTracker = (context: WorkContext): WorkTracker =>
-  context.tree === null ? withoutGit : trackTree(context, context.tree);
+  context.tree === null ? withoutGit : createGitTracker(context, context.tree);
+
+const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 const withoutGit: WorkTracker = {
   track: async () => async () => nothing,
@@ -51,7 +44,7 @@ const withoutGit: WorkTracker = {
   invalidate: () => {},
 };
 
-const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
+const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => {
   const { emit } = context;
   if (context.plan.commit) warnIfDetached(tree, emit);
   const announced = new Set<string>();
@@ -81,8 +74,11 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const shared = {
+      const started: StartedIteration = {
+        ...context,
         tree,
+        iteration,
+        before,
         snapshots,
         index,
         checkpoints,
@@ -93,20 +89,16 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         dirtyAtStart,
         interrupted,
       };
-      const tasksBefore = tasksIn(context);
-      return async (lastWords) => {
-        const after = await snapshots.take();
-        if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
-        const ticked = newlyDone(tasksBefore, tasksIn(context));
-        const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, context.redactor, columns);
-        const work = after && (await workSince({ ...context, ...shared, iteration, before, subject, ticked }, after));
-        if (work === null) {
+      return async (done) => {
+        const finished = await finishIteration(started, done);
+        if (finished === null) {
           await reportProblem(snapshots);
           return nothing;
         }
+        const { changes, after } = finished;
         // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
-        if (work.commit === null && work.commitProblem === null) latest = after;
-        return work;
+        if (changes.commit === null && changes.commitProblem === null) latest = after;
+        return changes;
       };
     },
     uncommitted: async () => {
@@ -125,6 +117,55 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
     },
   };
 };
+
+type StartedIteration = WorkContext &
+  Omit<IterationWork, 'subject' | 'ticked'> & {
+    /** All files that the run has changed. */
+    readonly touched: Set<string>;
+  };
+
+interface FinishedIteration {
+  readonly changes: IterationChanges;
+  /** The work tree before anything was committed. */
+  readonly after: Snapshot;
+}
+
+/** Saves what an iteration has changed as a checkpoint, and commits it. Returns null if git fails. */
+const finishIteration = async (
+  started: StartedIteration,
+  { lastWords, ticked }: DoneWork,
+): Promise<FinishedIteration | null> => {
+  const { plan, redactor, snapshots, ledger, iteration } = started;
+  const after = await snapshots.take();
+  if (after === null) return null;
+  if (plan.commit) await addSyncedEdits(started, ledger);
+  const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, redactor, columns);
+  const changes = await saveChanges({ ...started, subject, ticked }, after);
+  return changes && { changes, after };
+};
+
+const saveChanges = async (
+  work: IterationWork & Pick<StartedIteration, 'touched'>,
+  after: Snapshot,
+): Promise<IterationChanges | null> => {
+  const { tree, snapshots, before, checkpoints, iteration } = work;
+  const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
+  if (all === null) return null;
+  const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
+  for (const { name, nested, after: now } of changes)
+    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
+  const inside = snapshots.inside([before, after], changes);
+  const git = summariseDiff([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
+  const checkpoint = await checkpoints.after(iteration, after.id);
+  if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summariseDiff(changes, git.commits) })) };
+};
+
+const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>
+  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
+
+const nestedNotice = (name: string) => `Not committed: ${toUtf8(name)} (nested repository).`;
 
 /** Opens the checkpoints and takes the first snapshot. Restores what an interrupted run left uncommitted. */
 const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): Promise<Opened> => {
@@ -145,9 +186,10 @@ const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): 
   return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
 };
 
-type UncommittedWork = Pick<IterationWork, 'tree' | 'snapshots' | 'ledger' | 'detachedCommits' | 'redactor'> & {
-  readonly touched: ReadonlySet<string>;
-};
+type UncommittedWork = Pick<
+  StartedIteration,
+  'tree' | 'snapshots' | 'ledger' | 'touched' | 'detachedCommits' | 'redactor'
+>;
 
 const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> => {
   const { tree, snapshots, ledger, touched, detachedCommits, redactor } = work;
@@ -164,12 +206,6 @@ const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> =>
     ...skipped,
     ...(await commitsOnNoBranch(tree, detachedCommits)),
   ];
-};
-
-/** A task file that cannot be read has no tasks. */
-const tasksIn = ({ target, workProject }: WorkContext): Task[] => {
-  const tasks = tryReadTasks(target, workProject.root);
-  return tasks === null || tasks === 'unreadable' ? [] : tasks;
 };
 
 /** Adds up the differences. A file in several of them counts once. */
@@ -237,6 +273,12 @@ const createProblemReporter = (
   };
 };
 
+const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
+  const why = snapshots.problem();
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
+  return why === null ? text : `${text} git says: ${redactor.oneLine(why)}`;
+};
+
 const refused = (why: string): string =>
   `${why}: changes are no longer tracked or committed. Fix it, then start again.`;
 
@@ -278,27 +320,3 @@ const savedCheckpoints = ({ plan, project, env }: WorkContext, tree: WorkTree): 
     finished: plan.firstIteration - 1,
     record: checkpointRecorder(project, plan.change, env),
   });
-
-/** Returns null if git fails. */
-const workSince = async (
-  work: IterationWork & { readonly touched: Set<string> },
-  after: Snapshot,
-): Promise<IterationChanges | null> => {
-  const { tree, snapshots, before, checkpoints, iteration } = work;
-  const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
-  if (all === null) return null;
-  const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
-  for (const { name, nested, after: now } of changes)
-    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
-  const inside = snapshots.inside([before, after], changes);
-  const git = summariseDiff([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
-  const checkpoint = await checkpoints.after(iteration, after.id);
-  if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
-  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
-  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summariseDiff(changes, git.commits) })) };
-};
-
-const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>
-  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
-
-const nestedNotice = (name: string) => `Not committed: ${toUtf8(name)} (nested repository).`;

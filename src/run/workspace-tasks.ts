@@ -1,9 +1,22 @@
 import { join } from 'node:path';
 import { tryReadTasks } from '../changes/tasks/read.ts';
-import { countTasks } from '../changes/tasks/task.ts';
+import { countTasks, type Task } from '../changes/tasks/task.ts';
 import { statsOf } from '../files/read.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import type { RunContext } from './context.ts';
+
+type TaskContext = Pick<RunContext, 'target' | 'workProject'>;
+
+/** Returns the tasks where the agent works; null if the change has none, or they cannot be read. */
+export const workspaceTasks = ({ target, workProject }: TaskContext): readonly Task[] | null => {
+  const tasks = tryReadTasks(target, workProject.root);
+  return tasks === 'unreadable' ? null : tasks;
+};
+
+export const countWorkspaceTasks = (context: TaskContext): TaskCount | null => {
+  const tasks = workspaceTasks(context);
+  return tasks && countTasks(tasks);
+};
 
 const intervalMs = 1000;
 
@@ -12,7 +25,7 @@ const intervalMs = 1000;
  * task file once a second, and reads it only if it was written.
  */
 export const watchTasks = (
-  { target, workProject, emit }: Pick<RunContext, 'target' | 'workProject' | 'emit'>,
+  { target, workProject, emit }: TaskContext & Pick<RunContext, 'emit'>,
   before: TaskCount,
 ): (() => void) => {
   const file = join(workProject.root, target.tasksFile);
@@ -23,10 +36,8 @@ export const watchTasks = (
     const current = stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
     if (current === stamp) return;
     stamp = current;
-    const tasks = tryReadTasks(target, workProject.root);
-    if (tasks === null || tasks === 'unreadable') return;
-    const count = countTasks(tasks);
-    if (count.done === last.done && count.total === last.total) return;
+    const count = countWorkspaceTasks({ target, workProject });
+    if (count === null || (count.done === last.done && count.total === last.total)) return;
     last = count;
     emit({ type: 'tasks-changed', tasks: count, at: new Date().toISOString() });
   };
