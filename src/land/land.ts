@@ -18,7 +18,7 @@ import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
 import { joinLines, lineChanges, pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { deletionNotices, resultsIn, keptNotice } from '../run/provisioned-worktree.ts';
+import { deletionNotices, resultsIn, keptNotice } from '../run/workspace/provisioned-worktree.ts';
 import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';

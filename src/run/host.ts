@@ -10,11 +10,11 @@ import type { LoopHost } from '../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createAssignmentReader, describeFiles } from './assignment.ts';
-import { createGate } from './gate.ts';
+import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
-import { createWorkTracker } from './track-work.ts';
-import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace-tasks.ts';
-import { releaseWorkspace } from './workspace.ts';
+import { createWorkTracker } from './work/track.ts';
+import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
+import { releaseWorkspace } from './workspace/workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
 import { maxTimerMs } from '../process/timers.ts';
 

@@ -8,22 +8,22 @@ import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { readState } from '../store/state.ts';
 import { pluralise } from '../text/format.ts';
-import { usableAgents } from './agents.ts';
+import { usableAgents } from './plan/agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { CheckedStart } from './check-start.ts';
-import { watchLimits } from './reported-limits.ts';
+import { watchLimits } from './plan/reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
 import { environmentNotice, specNotices } from './start-notices.ts';
-import { planAgain, type Planned } from './plan.ts';
+import { planAgain, type Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
 import { savePrompt } from './assignment.ts';
-import { openWork } from './open-work.ts';
+import { openWork } from './workspace/open-work.ts';
 
 export interface OpenedRun {
   readonly context: RunContext;

@@ -19,11 +19,11 @@ import { createLoopHost } from './host.ts';
 import { createChangeOf } from './new-change.ts';
 import { createNotifier } from './notify/notify.ts';
 import { openRun, type OpenedRun } from './open.ts';
-import type { Planned } from './plan.ts';
+import type { Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
-import { announceUnsettled } from './changed-goal.ts';
-import { countWorkspaceTasks } from './workspace-tasks.ts';
+import { announceUnsettled } from './gate/changed-goal.ts';
+import { countWorkspaceTasks } from './workspace/tasks.ts';
 
 /** The maximum number of guarded files that are announced. */
 const maxGuarded = 50;

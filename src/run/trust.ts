@@ -27,7 +27,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { type EarlierPlan, type Planned, planRun } from './plan.ts';
+import { type EarlierPlan, type Planned, planRun } from './plan/plan.ts';
 import { readLastRun } from './resume/last-run.ts';
 import type { RunSpec } from './spec.ts';
 

@@ -1,7 +1,7 @@
-import type { DoneWork } from '../ralph/loop.ts';
-import type { Redactor } from '../secrets/redact.ts';
-import { withoutControls } from '../text/controls.ts';
-import { fitting, widthOf } from '../text/format.ts';
+import type { DoneWork } from '../../ralph/loop.ts';
+import type { Redactor } from '../../secrets/redact.ts';
+import { withoutControls } from '../../text/controls.ts';
+import { fitting, widthOf } from '../../text/format.ts';
 
 interface FinishedWork extends DoneWork {
   readonly iteration: number;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { asUserError, userError } from '../errors.ts';
+import { asUserError, userError } from '../../errors.ts';
 import {
   configuredBase,
   branchExists,
@@ -9,37 +9,37 @@ import {
   dirtyPaths,
   hasCommits,
   headOf,
-} from '../git/branches.ts';
+} from '../../git/branches.ts';
 import {
   addWorktree,
   filesMatching,
   containsRepositories,
   isWorktree,
   removeWorktree,
-} from '../git/linked-worktrees.ts';
-import { type Checkout, switchTo } from '../git/checkout.ts';
-import { git, toUtf8 } from '../git/call/git.ts';
-import { findWorkTree, isIntact, operationInProgress } from '../git/work-tree.ts';
-import type { Options } from '../config/flags.ts';
-import { runShell, type ShellResult } from '../process/shell.ts';
-import { terminateLeftovers, tagForPath } from '../process/tree.ts';
-import { allowedEnvironment } from '../process/scope.ts';
-import { createCopy, restoreCopy, saveCopy, savedCopy } from '../changes/copies.ts';
-import { checkFolderInside } from '../files/inside.ts';
-import { copyInside } from '../files/write-inside.ts';
-import { type Project } from '../store/project.ts';
-import { branchOf } from '../changes/ids.ts';
-import { planningPaths } from '../changes/planning-paths.ts';
-import type { Change } from '../changes/source.ts';
-import { hideWorktreesFromGit } from '../store/folders.ts';
-import { recordBase, recordedBase } from '../store/user-record/branches.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import type { Emit } from '../ralph/events.ts';
-import type { Workspace } from '../ralph/plan.ts';
-import type { Redactor } from '../secrets/redact.ts';
-import { joinLines } from '../text/format.ts';
-import type { Sandbox } from '../process/sandbox-types.ts';
-import { commandLine } from '../text/shell-words.ts';
+} from '../../git/linked-worktrees.ts';
+import { type Checkout, switchTo } from '../../git/checkout.ts';
+import { git, toUtf8 } from '../../git/call/git.ts';
+import { findWorkTree, isIntact, operationInProgress } from '../../git/work-tree.ts';
+import type { Options } from '../../config/flags.ts';
+import { runShell, type ShellResult } from '../../process/shell.ts';
+import { terminateLeftovers, tagForPath } from '../../process/tree.ts';
+import { allowedEnvironment } from '../../process/scope.ts';
+import { createCopy, restoreCopy, saveCopy, savedCopy } from '../../changes/copies.ts';
+import { checkFolderInside } from '../../files/inside.ts';
+import { copyInside } from '../../files/write-inside.ts';
+import { type Project } from '../../store/project.ts';
+import { branchOf } from '../../changes/ids.ts';
+import { planningPaths } from '../../changes/planning-paths.ts';
+import type { Change } from '../../changes/source.ts';
+import { hideWorktreesFromGit } from '../../store/folders.ts';
+import { recordBase, recordedBase } from '../../store/user-record/branches.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import type { Emit } from '../../ralph/events.ts';
+import type { Workspace } from '../../ralph/plan.ts';
+import type { Redactor } from '../../secrets/redact.ts';
+import { joinLines } from '../../text/format.ts';
+import type { Sandbox } from '../../process/sandbox-types.ts';
+import { commandLine } from '../../text/shell-words.ts';
 import {
   deletionNotices,
   includePatterns,
@@ -50,9 +50,9 @@ import {
   type ProvisionedWorkspace,
   keptNotice,
 } from './provisioned-worktree.ts';
-import type { RunSpec } from './spec.ts';
-import { exitCodeOf, type StopSignals } from '../process/signals.ts';
-import { worktreePath, setupLog } from '../store/paths.ts';
+import type { RunSpec } from '../spec.ts';
+import { exitCodeOf, type StopSignals } from '../../process/signals.ts';
+import { worktreePath, setupLog } from '../../store/paths.ts';
 
 export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'target' | 'options'> {
   readonly env: NodeJS.ProcessEnv;

@@ -1,18 +1,18 @@
-import type { FlagName, Options, FileSettings } from '../config/flags.ts';
-import type { Project } from '../store/project.ts';
-import { cutHistory, lastRecords } from '../store/history.ts';
-import type { Change } from '../changes/source.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { withSecrets } from '../store/user-record/identity.ts';
-import type { RunPlan, SettingsAtStart } from '../ralph/plan.ts';
-import type { IterationRecord } from '../ralph/record.ts';
-import { isOpen, type RunView } from '../ralph/view.ts';
-import { catchUp } from '../ralph/reduce-view.ts';
+import type { FlagName, Options, FileSettings } from '../../config/flags.ts';
+import type { Project } from '../../store/project.ts';
+import { cutHistory, lastRecords } from '../../store/history.ts';
+import type { Change } from '../../changes/source.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { withSecrets } from '../../store/user-record/identity.ts';
+import type { RunPlan, SettingsAtStart } from '../../ralph/plan.ts';
+import type { IterationRecord } from '../../ralph/record.ts';
+import { isOpen, type RunView } from '../../ralph/view.ts';
+import { catchUp } from '../../ralph/reduce-view.ts';
 import { createPlan } from './create-plan.ts';
-import { changedSince, describeChanged } from './resume/changed-settings.ts';
-import { type LastRun, lastRunVersion, readLastRun, recordedRun } from './resume/last-run.ts';
-import { valuesToRecord } from './resume/recorded-settings.ts';
-import { newRunId } from '../store/run-id.ts';
+import { changedSince, describeChanged } from '../resume/changed-settings.ts';
+import { type LastRun, lastRunVersion, readLastRun, recordedRun } from '../resume/last-run.ts';
+import { valuesToRecord } from '../resume/recorded-settings.ts';
+import { newRunId } from '../../store/run-id.ts';
 
 export interface PlanRequest {
   readonly project: Project;

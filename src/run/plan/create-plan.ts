@@ -1,12 +1,12 @@
-import { agentsOf } from '../config/agents.ts';
-import type { FlagName, Options } from '../config/flags.ts';
-import { noTime } from '../config/values.ts';
-import { userError } from '../errors.ts';
-import type { Change } from '../changes/source.ts';
-import { mapLimits } from '../ralph/limits.ts';
-import type { AgentChoice, GatePlan, Limits, RunPlan } from '../ralph/plan.ts';
-import type { RunView } from '../ralph/view.ts';
-import { newRunId } from '../store/run-id.ts';
+import { agentsOf } from '../../config/agents.ts';
+import type { FlagName, Options } from '../../config/flags.ts';
+import { noTime } from '../../config/values.ts';
+import { userError } from '../../errors.ts';
+import type { Change } from '../../changes/source.ts';
+import { mapLimits } from '../../ralph/limits.ts';
+import type { AgentChoice, GatePlan, Limits, RunPlan } from '../../ralph/plan.ts';
+import type { RunView } from '../../ralph/view.ts';
+import { newRunId } from '../../store/run-id.ts';
 
 interface CreatePlanRequest {
   readonly change: string;

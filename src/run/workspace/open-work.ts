@@ -1,22 +1,22 @@
 import { dirname } from 'node:path';
-import { createFolder } from '../files/folders.ts';
-import { removeSafely, writeSafely } from '../files/safe.ts';
-import { guardSettings } from '../git/call/settings.ts';
-import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
-import { openGuard } from '../guard/guard.ts';
-import { forgetGoal } from '../guard/saved-memory.ts';
-import type { Workspace } from '../ralph/plan.ts';
-import { newTempIndex } from '../store/folders.ts';
-import { takeOverNotes } from '../store/notes.ts';
-import { workspaceFile } from '../store/paths.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import type { Cleanup } from './cleanup.ts';
-import type { RunContext } from './context.ts';
+import { createFolder } from '../../files/folders.ts';
+import { removeSafely, writeSafely } from '../../files/safe.ts';
+import { guardSettings } from '../../git/call/settings.ts';
+import { findWorkTree, type WorkTree } from '../../git/work-tree.ts';
+import { openGuard } from '../../guard/guard.ts';
+import { forgetGoal } from '../../guard/saved-memory.ts';
+import type { Workspace } from '../../ralph/plan.ts';
+import { newTempIndex } from '../../store/folders.ts';
+import { takeOverNotes } from '../../store/notes.ts';
+import { workspaceFile } from '../../store/paths.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import type { Cleanup } from '../cleanup.ts';
+import type { RunContext } from '../context.ts';
 import { openWorkspaceCopies } from './copies.ts';
-import type { RunDeadline } from './deadline.ts';
-import type { Planned } from './plan.ts';
+import type { RunDeadline } from '../deadline.ts';
+import type { Planned } from '../plan/plan.ts';
 import { noteRepository } from './repository.ts';
-import { commitsSince, lastActivityOf } from './changed-goal.ts';
+import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** What agents work on, and what is watched there. */

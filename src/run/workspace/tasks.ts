@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { tryReadTasks } from '../changes/tasks/read.ts';
-import { countTasks, type Task } from '../changes/tasks/task.ts';
-import { statsOf } from '../files/read.ts';
-import type { TaskCount } from '../ralph/record.ts';
-import type { RunContext } from './context.ts';
+import { tryReadTasks } from '../../changes/tasks/read.ts';
+import { countTasks, type Task } from '../../changes/tasks/task.ts';
+import { statsOf } from '../../files/read.ts';
+import type { TaskCount } from '../../ralph/record.ts';
+import type { RunContext } from '../context.ts';
 
 type TaskContext = Pick<RunContext, 'target' | 'workProject'>;
 
