@@ -14,7 +14,7 @@ import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createWorkTracker } from './work/track.ts';
 import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
-import { releaseWorkspace } from './workspace/workspace.ts';
+import { releaseWorkspace } from './workspace/release-workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
 import { maxTimerMs } from '../process/timers.ts';
 

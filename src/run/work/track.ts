@@ -2,22 +2,21 @@ import { existsSync } from 'node:fs';
 import { diffTrees, type FileDiff, summariseDiff } from '../../git/diff.ts';
 import { checkpointRecorder } from '../../store/user-record/checkpoints.ts';
 import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
-import { isOnBranch } from '../../git/branches.ts';
 import { toUtf8, whyNoGit } from '../../git/call/git.ts';
-import type { SkippedPath } from '../../git/snapshot/skipped.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
-import type { DiffStat, Uncommitted } from '../../ralph/events.ts';
+import type { DiffStat } from '../../ralph/events.ts';
 import type { DoneWork, IterationChanges, LoopHost } from '../../ralph/loop.ts';
 import type { Redactor } from '../../secrets/redact.ts';
 import { commitSubject } from './commit-subject.ts';
-import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit.ts';
+import { type CommitContext, commitWork, type IterationWork, noticeOnce } from './commit.ts';
 import { addSyncedEdits } from '../workspace/copies.ts';
 import { recordLeftBehind, recallUncommitted } from './interrupted.ts';
 import type { RunContext } from '../context.ts';
 import { createIndexRefresher } from './index-refresher.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 import { type Ledger, openLedger } from './ledger.ts';
+import { findUncommitted } from './uncommitted.ts';
 
 export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
@@ -186,28 +185,6 @@ const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): 
   return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
 };
 
-type UncommittedWork = Pick<
-  StartedIteration,
-  'tree' | 'snapshots' | 'ledger' | 'touched' | 'detachedCommits' | 'redactor'
->;
-
-const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> => {
-  const { tree, snapshots, ledger, touched, detachedCommits, redactor } = work;
-  const skipped = uncommittedOf(snapshots.skipped(), redactor);
-  if (ledger.all().length + touched.size === 0) return skipped;
-  const now = await snapshots.take();
-  const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
-  const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
-  const listed = new Set(ledger.all());
-  const lost = [...touched].filter((name) => !listed.has(name) && open?.has(name));
-  ledger.add(lost, { why: 'HEAD does not have it', owed: false });
-  return [
-    ...ledger.report(new Set(ledger.all().filter(isOpen))),
-    ...skipped,
-    ...(await commitsOnNoBranch(tree, detachedCommits)),
-  ];
-};
-
 /** Adds up the differences. A file in several of them counts once. */
 const diffStat = async (tree: WorkTree, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
   const changes: FileDiff[] = [];
@@ -224,35 +201,6 @@ const diffStat = async (tree: WorkTree, ranges: readonly (readonly [string, stri
 const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
   const open = head === null ? null : await rawDiff(tree.root, head, id);
   return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
-};
-
-/**
- * Files that git cannot add, that are too large for a checkpoint, or that look like secrets are not committed either.
- */
-const uncommittedOf = (skipped: readonly SkippedPath[], redactor: Redactor): Uncommitted[] => {
-  const of = (kind: SkippedPath['kind']) => skipped.filter((each) => each.kind === kind);
-  const secrets = of('secret');
-  const reasons = [...new Set(secrets.map(({ why }) => why))];
-  return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
-    .filter(([first]) => first !== undefined)
-    .map((list) => ({
-      why: redactor.oneLine(list[0]!.why, 200),
-      files: list.slice(0, 20).map(({ name }) => toUtf8(name)),
-      count: list.length,
-    }));
-};
-
-/** Returns the commits of the run that are on no branch. */
-const commitsOnNoBranch = async (
-  tree: WorkTree,
-  detachedCommits: IterationWork['detachedCommits'],
-): Promise<Uncommitted[]> => {
-  const found: Uncommitted[] = [];
-  for (const { commit, names } of detachedCommits) {
-    if (await isOnBranch(tree.root, commit)) continue;
-    found.push({ why: howToRecover(commit), files: names.slice(0, 20).map(toUtf8), count: names.length, commit });
-  }
-  return found;
 };
 
 /** Returns whether .git was deleted. */

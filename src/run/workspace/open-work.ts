@@ -17,7 +17,7 @@ import type { RunDeadline } from '../deadline.ts';
 import type { Planned } from '../plan/plan.ts';
 import { noteRepository } from './repository.ts';
 import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
-import { openWorkspace } from './workspace.ts';
+import { openWorkspace } from './open-workspace.ts';
 
 /** What agents work on, and what is watched there. */
 type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'notes' | 'guard' | 'copies'>;
