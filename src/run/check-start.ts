@@ -45,7 +45,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
-  await checkRepository({ ...spec, env });
+  await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
   const reused = earlier && spec === given ? startNow(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
@@ -95,8 +95,8 @@ const stoppable = async (
 
 /** Keeps other runs from working on this change, or in this work tree, at the same time. */
 export const lockRun = async ({ spec, planned }: CheckedStart): Promise<ChangeLock> => {
-  const { project, change, options } = spec;
+  const { project, target, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
   const treeFolder = hasWorktree ? null : ((await gitDirOf(project.root)) ?? stateFolder(project));
-  return lockChange(project, change, { treeFolder });
+  return lockChange(project, target.id, { treeFolder });
 };

@@ -78,12 +78,12 @@ const openRecording = (
   { env, pid, reporter, findHarness }: RunServices,
   cleanup: Cleanup,
 ): Recording => {
-  const { project, change } = spec;
+  const { project } = spec;
   const { plan, previous } = planned;
-  const folder = makeRunFolder(project, change, plan.run);
+  const folder = makeRunFolder(project, plan.change, plan.run);
   const redactor = createRedactor({ ...env, SPOOL_NOTIFY: spec.options.notify.join('\n') });
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - beganMs);
-  const record = userRecordFolder(project, change, env);
+  const record = userRecordFolder(project, plan.change, env);
   const emitter = createEmitter({
     project,
     planned,
@@ -110,8 +110,8 @@ const openControl = (
   { emit, view, cleanup }: Pick<RunContext, 'emit' | 'view'> & { cleanup: Cleanup },
 ): RunControl => {
   const signals = onStopSignals(() => emit({ type: 'notice', text: 'Stopping… (Ctrl-C again to force quit)' }));
-  const { project, change } = spec;
-  const control = withControl(signals, { project, change, env, emit, view, batch });
+  const { project, target } = spec;
+  const control = withControl(signals, { project, change: target.id, env, emit, view, batch });
   cleanup.add(control, (each) => each.dispose());
   deadline.followSignals(control);
   return control;
@@ -141,8 +141,8 @@ const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, 
   };
 };
 
-const replaceDamaged = ({ project, change }: RunSpec, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
-  `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
+const replaceDamaged = ({ project, target }: RunSpec, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
+  `${text} The damaged file is saved as ${replaceState(project, target.id, rebuilt)}.`;
 
 /**
  * Terminates processes of runs whose Spool is gone, whether the runs are resumed or not. Returns how many there were.

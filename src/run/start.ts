@@ -61,7 +61,7 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
     notifier.onEvent(event, view());
   };
   const guarded = plan.gate.allowTampering ? [] : context.guard.names(context.redactor).slice(0, maxGuarded);
-  const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
+  const commands = trusted.originsOf({ options, plan, previous: planned.previous });
   const tasks = countWorkspaceTasks(context);
   const repository = context.tree && { branch: headBranch(context.tree) };
   const format = isOneFile(context.target) ? { format: context.target.format.name } : {};

@@ -100,7 +100,6 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
       ...(await defaults),
       fileSettings: {},
       project,
-      change,
       target: await changeOf(project, change),
       env,
     };

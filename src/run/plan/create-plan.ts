@@ -9,7 +9,6 @@ import type { RunView } from '../../ralph/view.ts';
 import { newRunId } from '../../store/run-id.ts';
 
 interface CreatePlanRequest {
-  readonly change: string;
   readonly target: Change;
   readonly options: Options;
   /** The settings that a resumed run does not keep. */
@@ -20,14 +19,11 @@ interface CreatePlanRequest {
  * `view` is the run to resume, which keeps its agents, promise, gate and limits, unless the caller sets others. It does
  * not keep permissions.
  */
-export const createPlan = (
-  { change, target, options, explicit }: CreatePlanRequest,
-  view: RunView | undefined,
-): RunPlan => {
+export const createPlan = ({ target, options, explicit }: CreatePlanRequest, view: RunView | undefined): RunPlan => {
   const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
   const plan: RunPlan = {
     run: view?.run ?? newRunId(),
-    change,
+    change: target.id,
     source: target.source,
     module: target.module,
     agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),

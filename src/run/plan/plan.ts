@@ -16,7 +16,6 @@ import { newRunId } from '../../store/run-id.ts';
 
 export interface PlanRequest {
   readonly project: Project;
-  readonly change: string;
   readonly target: Change;
   readonly options: Options;
   readonly explicit: ReadonlySet<FlagName>;
@@ -94,7 +93,7 @@ export interface EarlierPlan {
 }
 
 /** Whether the files are still the same. A process that was running may have been killed since without a trace. */
-export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'change'>): boolean =>
+export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'target'>): boolean =>
   !lastRun.isRunning && lastRun.version === lastRunVersion(of);
 
 /** Reuses a plan for a run that starts now. Returns null if the next occurrence of --until is another one by now. */
@@ -105,10 +104,10 @@ export const startNow = (planned: Planned): Planned | null => {
 };
 
 /** Loads what a resume needs. The status may be "running": the owner of the lock knows that the process is gone. */
-const loadInterrupted = ({ project, change, env }: PlanRequest, saved: RunView): Interrupted => {
-  const view = withSecrets(userRecordFolder(project, change, env), saved);
+const loadInterrupted = ({ project, target, env }: PlanRequest, saved: RunView): Interrupted => {
+  const view = withSecrets(userRecordFolder(project, target.id, env), saved);
   // The process may have been killed between saving a record and saving the state.
-  const { records: all, isCut } = lastRecords(project, change, 2);
+  const { records: all, isCut } = lastRecords(project, target.id, 2);
   const records = all.filter((record) => record.run === view.run);
   return { view: catchUp(view, records), saved, last: records.at(-1) ?? null, isCut };
 };
@@ -153,7 +152,7 @@ interface Resuming {
 }
 
 const noticesOf = (
-  { project, change, fileSettings }: PlanRequest,
+  { project, target, fileSettings }: PlanRequest,
   { plan, previous, changed, isRefused }: Resuming,
   { damage }: LastRun,
 ): string[] => {
@@ -162,7 +161,7 @@ const noticesOf = (
   const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== view.sandbox);
   return [
     resumeNotice(view, isRefused),
-    ...(isCut && damage === null ? [cutHistory(project, change)] : []),
+    ...(isCut && damage === null ? [cutHistory(project, target.id)] : []),
     ...(announced.length === 0 ? [] : [describeChanged(announced, view.settings!.file, fileSettings)]),
   ];
 };

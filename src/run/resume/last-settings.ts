@@ -30,7 +30,8 @@ export const withLastSettings = async (spec: RunSpec, env: NodeJS.ProcessEnv): P
  * it.
  */
 const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
-  const { project, change } = spec;
+  const { project } = spec;
+  const change = spec.target.id;
   const { view: saved, isRunning, isWhole } = await readLastRun(spec);
   if (isRunning) return null;
   const folder = userRecordFolder(project, change, env);
@@ -45,7 +46,7 @@ const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Ru
 };
 
 const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
-  const { project, change, options, explicit, fileSettings } = spec;
+  const { project, target, options, explicit, fileSettings } = spec;
   const then = view.settings;
   const changed = then === null ? [] : changedSince(then, fileSettings, explicit);
   const before = settingsOf(view);
@@ -62,7 +63,7 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
       sandbox: options.sandbox || view.sandbox,
     },
     explicit: new Set([...explicit, ...((then?.explicit ?? []) as FlagName[]).filter((name) => name in taken)]),
-    prompt: spec.prompt || (readText(userPromptFile(runFolder(project, change, view.run))) ?? ''),
+    prompt: spec.prompt || (readText(userPromptFile(runFolder(project, target.id, view.run))) ?? ''),
     notices: [...notices, ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, fileSettings)])],
   };
 };

@@ -46,7 +46,6 @@ export interface WorkRequest extends Pick<
 export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<Work> => {
   const { project, target, options, plan, env, folder, emit, trusted } = request;
   const { change } = plan;
-  const run = { ...request, change };
   const workspace = await openPlannedWorkspace(request);
   const workProject = { root: workspace.root };
   writeSafely(workspaceFile(folder), `${workspace.root}\n`);
@@ -66,23 +65,21 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
     folder: record,
     committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
   });
-  if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
+  if (workspace.worktree !== null) trusted.checkIn(workspace.root, request, 'harness');
   // Files that were guarded before are known, so they need no trust.
-  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
+  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, request, 'verify');
   const copies = await openWorkspaceCopies({ project, target, workspace, guard, emit });
   return { workProject, workspace, tree, notes, guard, copies };
 };
 
 /** One run of a batch at a time: setting up a worktree uses the repository. */
 const openPlannedWorkspace = (request: WorkRequest): Promise<Workspace> => {
-  const { plan, previous, deadline, trusted, batch } = request;
-  const { change } = plan;
+  const { previous, deadline, trusted, batch } = request;
   const exclusive = batch?.exclusive ?? ((work) => work());
   const opening = exclusive(() =>
     openWorkspace({
       ...request,
-      change,
-      checkSetup: (root) => trusted.checkIn(root, { ...request, change }, 'worktreeSetup'),
+      checkSetup: (root) => trusted.checkIn(root, request, 'worktreeSetup'),
       previous: previous?.view.workspace ?? null,
     }),
   );

@@ -31,7 +31,7 @@ import { exitCodeOf, type StopSignals } from '../../process/signals.ts';
 import { worktreePath, setupLog } from '../../store/paths.ts';
 import { provision, type ProvisionRequest } from './provision.ts';
 
-export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'target' | 'options'> {
+export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'target' | 'options'> {
   readonly env: NodeJS.ProcessEnv;
   /** The workspace of the run before it was interrupted. */
   readonly previous: Workspace | null;
@@ -48,9 +48,9 @@ export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | '
  * Opens the folder in which agents work: the project itself, optionally on a branch, or a worktree with its own branch.
  */
 export const openWorkspace = async (request: WorkspaceRequest): Promise<Workspace> => {
-  const { project, options, previous, change } = request;
+  const { project, options, previous, target } = request;
   if (options.worktree || previous?.worktree)
-    return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(change));
+    return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(target.id));
   const branch = options.branch ?? previous?.branch ?? null;
   if (branch !== null) {
     const isNew = !(await branchExists(project.root, branch));
@@ -62,11 +62,11 @@ export const openWorkspace = async (request: WorkspaceRequest): Promise<Workspac
 
 /** Records the base of a branch before agents work on it, because they can write to the git config. */
 const recordBranchBase = async (
-  { project, change, env }: WorkspaceRequest,
+  { project, target, env }: WorkspaceRequest,
   branch: string,
   isNew: boolean,
 ): Promise<void> => {
-  const folder = userRecordFolder(project, change, env);
+  const folder = userRecordFolder(project, target.id, env);
   if (!isNew && recordedBase(folder, branch) !== undefined) return;
   recordBase(folder, branch, await configuredBase(project.root, branch));
 };
@@ -84,8 +84,8 @@ const reportCheckout = ({ emit, redactor }: WorkspaceRequest, branch: string, ch
 };
 
 const openWorktree = async (request: WorkspaceRequest, branch: string): Promise<Workspace> => {
-  const { project, change, emit } = request;
-  const worktree = worktreePath(project, change);
+  const { project, target, emit } = request;
+  const worktree = worktreePath(project, target.id);
   const top = await git(['rev-parse', '--show-toplevel'], { cwd: project.root });
   if (top.code !== 0) throw userError('no-git', project.root, 'a worktree needs a git repository');
   const root = join(worktree, relative(toUtf8(top.stdout).trim(), project.root));
@@ -137,11 +137,12 @@ const setUpOnce = async (request: WorkspaceRequest, workspace: NewWorkspace): Pr
  * Adds what the agent needs and git does not check out: the current change, the files of .worktreeinclude, the setup.
  */
 const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNew }: NewWorkspace): Promise<void> => {
-  const { project, change, target, options, folder, stopSignals } = request;
+  const { project, target, options, folder, stopSignals } = request;
   const copied = { project, change: target, root };
   const tip = await headOf(worktree);
   // A Spool that was killed may have left a branch without any work on it.
-  const isUntouched = savedCopy(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
+  const isUntouched =
+    savedCopy(project, target.id, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
   if (isNew || isUntouched) createCopy(copied);
   else restoreCopy(copied, tip);
   const logFile = setupLog(folder);
