@@ -10,7 +10,7 @@ import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
-import { type EarlierPlan, isCurrent, type Planned, planRun, startNow } from './plan/plan.ts';
+import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
 import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
@@ -47,7 +47,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
   await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
-  const reused = earlier && spec === given ? startNow(earlier.planned) : null;
+  const reused = earlier && spec === given ? reusePlan(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);

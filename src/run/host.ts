@@ -22,8 +22,8 @@ import { maxTimerMs } from '../process/timers.ts';
 export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWorkTracker(context);
   const gate = createGate(context);
-  const prompt = createPrompt(context);
-  const runAgent = runHarness(context);
+  const buildPrompt = createPromptBuilder(context);
+  const runAgent = createAgentRunner(context);
   let tasksBefore: readonly Task[] = [];
   const { control } = context;
   const mayWait = () => control.received() === null && !control.isPauseRequested();
@@ -54,7 +54,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     prompt: async (...turn) => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
       tasksBefore = workspaceTasks(context) ?? [];
-      return prompt(...turn);
+      return buildPrompt(...turn);
     },
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
     runAgent: async (turn, see) => {
@@ -94,7 +94,7 @@ const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' |
   env,
 });
 
-const createPrompt = (context: RunContext): LoopHost['prompt'] => {
+const createPromptBuilder = (context: RunContext): LoopHost['prompt'] => {
   const { target, workProject, plan, folder, view } = context;
   const readAssignment = createAssignmentReader(context);
   const readContext = createContextReader(context);
@@ -137,7 +137,7 @@ const createContextReader = (
   };
 };
 
-const runHarness =
+const createAgentRunner =
   (context: RunContext): LoopHost['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, onEvent) => {
     const { findHarness, reporter, plan, folder, stopSignals, guard, sessions } = context;

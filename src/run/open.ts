@@ -18,7 +18,7 @@ import { watchLimits } from './plan/reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
 import { environmentNotice, specNotices } from './start-notices.ts';
-import { planAgain, type Planned } from './plan/plan.ts';
+import { replanIfChanged, type Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
@@ -120,7 +120,7 @@ const openControl = (
 /** Returns the final plan, under the lock, and the notices about it. */
 const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
-  const found = await planAgain(before, { ...spec, env });
+  const found = await replanIfChanged(before, { ...spec, env });
   const { previous, damage } = found;
   if (previous) checkUnchanged(spec, { env, agreed, saved: previous.saved });
   trusted.check({ ...spec, ...found });

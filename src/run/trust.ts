@@ -129,9 +129,7 @@ const expectedRun = ({ target, options }: RunSpec, earlier: EarlierPlan | null):
   previous: earlier?.planned.previous ?? null,
 });
 
-/** A change that is created with its run may get another ID. It is the only one. */
-const specOf = ({ specs }: TrustRequest, change: string): RunSpec =>
-  specs.find(({ target }) => target.id === change) ?? specs[0]!;
+const specOf = ({ specs }: TrustRequest, change: string): RunSpec => specs.find(({ target }) => target.id === change)!;
 
 /** Returns the sources of the settings that a run uses. */
 const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): string[] => {

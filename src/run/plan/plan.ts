@@ -65,7 +65,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   const resumed = request.options.fresh || !lastRun.isWhole ? null : interrupted;
   const changed = changedSettings(request, resumed);
   const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);
-  const previous = resumed && withoutOtherPromise(plan, resumed);
+  const previous = resumed && rejectChangedPromise(plan, resumed);
   return {
     plan,
     previous,
@@ -79,7 +79,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
 };
 
 /** Plans again if another process has written to the state of the change since. */
-export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
+export const replanIfChanged = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
   if (planned.version === lastRunVersion(request)) return planned;
   const again = planRun(request, await readLastRun(request));
   // A new run keeps the id under which its sandbox was opened.
@@ -97,7 +97,7 @@ export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'proje
   !lastRun.isRunning && lastRun.version === lastRunVersion(of);
 
 /** Reuses a plan for a run that starts now. Returns null if the next occurrence of --until is another one by now. */
-export const startNow = (planned: Planned): Planned | null => {
+export const reusePlan = (planned: Planned): Planned | null => {
   const { plan, previous } = planned;
   if (plan.limits.untilMs <= Date.now()) return null;
   return previous === null ? { ...planned, plan: { ...plan, run: newRunId() } } : planned;
@@ -113,7 +113,7 @@ const loadInterrupted = ({ project, target, env }: PlanRequest, saved: RunView):
 };
 
 /** Rejects a pending promise if the completion promise has changed since. */
-const withoutOtherPromise = ({ completionPromise }: RunPlan, previous: Interrupted): Interrupted => {
+const rejectChangedPromise = ({ completionPromise }: RunPlan, previous: Interrupted): Interrupted => {
   const { view } = previous;
   if (!view.pending?.completionFound || view.completionPromise === completionPromise) return previous;
   const rejected = `the completion promise was "${view.completionPromise}" then, and is "${completionPromise}" now`;

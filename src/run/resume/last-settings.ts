@@ -2,6 +2,7 @@ import { type FlagName, flagOf, flags, type Options } from '../../config/flags.t
 import { noTime } from '../../config/values.ts';
 import { userError } from '../../errors.ts';
 import { readText } from '../../files/read.ts';
+import { limitsOf } from '../../ralph/limits.ts';
 import { agentKey } from '../../ralph/plan.ts';
 import { isOpen, type RunView } from '../../ralph/view.ts';
 import { runFolder, userPromptFile } from '../../store/paths.ts';
@@ -92,24 +93,24 @@ const pick = (settings: Settings, names: readonly FlagName[]): Settings =>
 
 /** The settings of a run as they could be set by flags. Permissions are left out. */
 const settingsOf = (view: RunView): Settings => {
-  const { limits, gate, workspace, settings } = view;
-  const unlimited = (limit: number | null) => limit ?? Infinity;
+  const { gate, workspace, settings } = view;
+  const { maxIterations, limits } = limitsOf(view);
   return {
     harness: view.agents.map(agentKey).join(','),
     model: view.agents[0]?.model ?? null,
     completionPromise: view.completionPromise,
     blockedPromise: view.blockedPromise,
     minIterations: view.minIterations,
-    maxIterations: unlimited(view.maxIterations),
-    maxDuration: unlimited(limits.maxDurationMs),
-    until: limits.untilMs === null ? noTime : clockTime(new Date(limits.untilMs)),
-    maxCost: unlimited(limits.maxCostUsd),
-    maxTokens: unlimited(limits.maxTokens),
-    iterationTimeout: unlimited(limits.iterationTimeoutMs),
-    idleTimeout: unlimited(limits.idleTimeoutMs),
-    maxFailures: unlimited(limits.maxFailures),
-    maxStalled: unlimited(limits.maxStalled),
-    maxWait: unlimited(limits.maxWaitMs),
+    maxIterations,
+    maxDuration: limits.maxDurationMs,
+    until: limits.untilMs === Infinity ? noTime : clockTime(new Date(limits.untilMs)),
+    maxCost: limits.maxCostUsd,
+    maxTokens: limits.maxTokens,
+    iterationTimeout: limits.iterationTimeoutMs,
+    idleTimeout: limits.idleTimeoutMs,
+    maxFailures: limits.maxFailures,
+    maxStalled: limits.maxStalled,
+    maxWait: limits.maxWaitMs,
     verify: gate.verify,
     verifyEach: gate.verifyEach,
     requireTasks: gate.requireTasks,
@@ -121,7 +122,7 @@ const settingsOf = (view: RunView): Settings => {
   };
 };
 
-/** One line about what is taken over, and one for each thing that is not. */
+/** One line about the settings that are used again, and one for each that is not. */
 const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: Settings): string[] => {
   const changes = (Object.keys(before) as FlagName[])
     .filter((name) => explicit.has(name) && textOf(name, before[name]) !== textOf(name, options[name]))
@@ -133,7 +134,7 @@ const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: Settin
   return [
     notice,
     ...(lostPermission
-      ? ['The last run had --allow-all. Permissions are not taken over: pass it again if the agent needs it.']
+      ? ['The last run had --allow-all. Permissions are not reused: pass it again if the agent needs it.']
       : []),
     ...(lostAddress ? ['The last run had --notify with an address, which is not recorded: pass it again.'] : []),
   ];

@@ -7,7 +7,7 @@ import { openGuard } from '../../guard/guard.ts';
 import { forgetGoal } from '../../guard/saved-memory.ts';
 import type { Workspace } from '../../ralph/plan.ts';
 import { newTempIndex } from '../../store/folders.ts';
-import { takeOverNotes } from '../../store/notes.ts';
+import { adoptNotes } from '../../store/notes.ts';
 import { workspaceFile } from '../../store/paths.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import type { Cleanup } from '../cleanup.ts';
@@ -54,7 +54,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   const record = userRecordFolder(project, change, env);
   createFolder(record);
   await noteRepository({ project, change, env });
-  const notes = takeOverNotes({ run: plan.run, folder, record, redact: request.redactor.data });
+  const notes = adoptNotes({ run: plan.run, folder, record, redact: request.redactor.data });
   if (options.fresh) forgetGoal(record);
   const lastActivityMs = lastActivityOf(project, change);
   // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.

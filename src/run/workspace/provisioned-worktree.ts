@@ -62,7 +62,7 @@ export const noteProvisioned = async (
 };
 
 /** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
-export const resultsIn = async (
+export const filesLostWith = async (
   project: Project,
   change: Change,
   workspace: ProvisionedWorkspace,

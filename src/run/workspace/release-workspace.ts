@@ -12,7 +12,7 @@ import type { Change } from '../../changes/source.ts';
 import type { Workspace } from '../../ralph/plan.ts';
 import { joinLines } from '../../text/format.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import { deletionNotices, isPlannedCopy, resultsIn, keptNotice } from './provisioned-worktree.ts';
+import { deletionNotices, isPlannedCopy, filesLostWith, keptNotice } from './provisioned-worktree.ts';
 
 export interface ReleaseRequest {
   readonly project: Project;
@@ -46,7 +46,7 @@ const release = async ({ project, target, workspace, done }: ReleaseRequest): Pr
   const why = await reasonToKeep({ project, target, workspace: { ...workspace, worktree }, isEmpty });
   if (why !== null) return [`Kept ${where}: ${why}.`];
   const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', target.id)}`;
-  const results = await resultsIn(project, target, { worktree, root });
+  const results = await filesLostWith(project, target, { worktree, root });
   if (results.length > 0) return [keptNotice(results, where), ...(isEmpty ? [] : [landing])];
   saveCopy({ project, change: target, root }, (await headOf(worktree)) ?? '');
   const deleted = await deletionNotices(worktree);
