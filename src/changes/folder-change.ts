@@ -108,3 +108,9 @@ const order: readonly ChangeFile['kind'][] = [
 const shortName = (kind: DocumentKind, name: string): string => (kind === 'spec' ? name.replace(/^specs\//, '') : name);
 
 const isHidden = (name: string): boolean => /(?:^|\/)\./.test(name);
+
+/** A file in the folder of a change whose text is part of the prompt, with its path in the title. */
+export const sectionIn = (folder: string, title: string, name: string): PromptSection => {
+  const path = join(folder, name);
+  return { title: `${title} (${path})`, path };
+};

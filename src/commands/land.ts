@@ -10,7 +10,7 @@ import { withProcessScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
 import { readState } from '../store/state.ts';
-import { checkRepository } from '../run/repository.ts';
+import { checkRepository } from '../run/workspace/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { parseFlags } from '../config/resolve.ts';

@@ -32,20 +32,14 @@ const { O_WRONLY, O_CREAT, O_EXCL } = constants;
 
 /** Writes a file and creates its folders. A file or link that is there is replaced; a file keeps its mode. */
 export const writeInside = (root: string, path: string, data: string | Uint8Array): void => {
-  const file = join(root, path);
-  createFolderInside(root, dirname(path));
-  const before = lookInside(root, path);
-  if (before?.isDirectory()) throw unsafe(file, 'is a folder');
+  const { file, before } = makeWay(root, path);
   if (before !== null) unlinkSync(file);
   write(file, data, { like: before });
 };
 
 /** The same, atomically: a reader, or a crash, sees the old or the new file. */
 export const replaceInside = (root: string, path: string, data: string | Uint8Array): void => {
-  const file = join(root, path);
-  createFolderInside(root, dirname(path));
-  const before = lookInside(root, path);
-  if (before?.isDirectory()) throw unsafe(file, 'is a folder');
+  const { file, before } = makeWay(root, path);
   const draft = `${file}.${crypto.randomUUID()}`;
   try {
     write(draft, data, { like: before, isDurable: true });
@@ -54,6 +48,15 @@ export const replaceInside = (root: string, path: string, data: string | Uint8Ar
     rmSync(draft, { force: true });
     atPath(file)(error);
   }
+};
+
+/** Creates the folders of a file. Throws if a folder has its name. `before` is what is there. */
+const makeWay = (root: string, path: string): { file: string; before: Stats | null } => {
+  const file = join(root, path);
+  createFolderInside(root, dirname(path));
+  const before = lookInside(root, path);
+  if (before?.isDirectory()) throw unsafe(file, 'is a folder');
+  return { file, before };
 };
 
 interface WriteOptions {

@@ -12,7 +12,7 @@ import type { RunPlan } from '../ralph/plan.ts';
 import type { PromptDocument, PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';
-import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
+import { expectedVersion, type RestoreContext } from './gate/restore-instructions.ts';
 import { userPromptFile } from '../store/paths.ts';
 
 export const readAssignment = ({ project: { root }, target, prompt, newChange }: RunSpec): Assignment => {

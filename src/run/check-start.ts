@@ -5,13 +5,13 @@ import { stopByPromise } from '../ralph/policy.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { type UsableAgents, usableAgents } from './agents.ts';
+import { type UsableAgents, usableAgents } from './plan/agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
-import { type EarlierPlan, isCurrent, type Planned, planRun, startNow } from './plan.ts';
-import { checkRepository } from './repository.ts';
+import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
+import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
@@ -45,9 +45,9 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
-  const found = await checkRepository({ ...spec, env });
+  const found = await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
-  const reused = earlier && spec === given ? startNow(earlier.planned) : null;
+  const reused = earlier && spec === given ? reusePlan(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
@@ -95,8 +95,8 @@ const stoppable = async (
 
 /** Keeps other runs from working on this change, or in this work tree, at the same time. */
 export const lockRun = ({ spec, planned, gitDir }: CheckedStart): ChangeLock => {
-  const { project, change, options } = spec;
+  const { project, target, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
   const treeFolder = hasWorktree ? null : (gitDir ?? stateFolder(project));
-  return lockChange(project, change, { treeFolder });
+  return lockChange(project, target.id, { treeFolder });
 };

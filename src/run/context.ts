@@ -79,7 +79,7 @@ export const ensureRunState = ({
   lock,
   emit,
 }: Pick<RunContext, 'project' | 'plan' | 'lock' | 'emit'>): void => {
-  const deleted = lock.keep();
+  const deleted = lock.reassert();
   makeRunFolder(project, plan.change, plan.run);
   if (deleted)
     emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });

@@ -19,7 +19,7 @@ export interface Lock {
   /** Identifies its owner. */
   readonly id: string;
   /** Creates the file again if it was deleted. Returns the owner if another process has taken the lock. */
-  keep(): LockOwner | null;
+  reassert(): LockOwner | null;
   /** Shows other machines that the owner is alive. */
   beat(): void;
   release(): void;
@@ -68,7 +68,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
     kind: 'held',
     id: mine.id,
     replaced,
-    keep: () => {
+    reassert: () => {
       if (isMine()) return null;
       const found = readOwner(path);
       // Not written by Spool.
@@ -81,7 +81,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
       try {
         touchSafely(path);
       } catch {
-        // It was deleted: `keep` creates it again.
+        // It was deleted: `reassert` creates it again.
       }
     },
     release: () => {

@@ -14,7 +14,7 @@ export interface ChangeLock {
   /** The change of a dead run that held the work tree; null if there was none. */
   readonly replaced: string | null;
   /** Creates the folders and the lock again if they were deleted. Returns whether they were. */
-  keep(): boolean;
+  reassert(): boolean;
   release(): void;
 }
 
@@ -39,16 +39,16 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
   const beat = setInterval(() => [change, tree].forEach((lock) => lock?.beat()), beatMs).unref();
   return {
     replaced: tree?.replaced?.purpose ?? null,
-    keep: () => {
+    reassert: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      const other = change.keep();
+      const other = change.reassert();
       if (other) throw lockedBy(project, changeId, other);
       // An agent may have deleted the repository, with its folder.
       if (tree === null || treeFolder === null || !existsSync(treeFolder)) return deleted;
       if (realPath(treeFolder) !== realFolder || !statSync(treeFolder).isDirectory())
         throw userError('replaced-git', treeFolder);
-      const inTree = tree.keep();
+      const inTree = tree.reassert();
       if (inTree) throw treeLockedBy(inTree, treeFolder);
       return deleted;
     },

@@ -45,7 +45,7 @@ const killedAt = (project: TestProject, from: string, at: number) =>
     env: { ...project.env, KILL_FROM: from, KILL_AT: String(at) },
   }).result;
 
-test('an archiving that is killed at any write is undone or finished by the next command', async () => {
+test('an archive command that is killed at any write is undone or finished by the next command', async () => {
   const project = createProject({ files });
   const before = contents(project);
   const reset = () => {
@@ -93,7 +93,7 @@ const killedMidway = async () => {
 };
 
 test.each([['list'], ['validate'], ['archive', '001'], ['ralph', '--status']])(
-  'spool %s finishes an archiving that was killed, and says so',
+  'spool %s finishes an archive command that was killed, and says so',
   async (...args) => {
     const project = await killedMidway();
     expect(project.exists(`.spool/changes/${id}`)).toBe(true);
@@ -123,7 +123,7 @@ test('a main spec that was edited after the kill is kept, and archiving again me
   expect(project.read('.spool/specs/legacy/spec.md')).toBe(spec('legacy', requirement('Telex')));
 });
 
-test('an archiving that cannot be finished stops no other command, and is finished later', async () => {
+test('an archive command that cannot be finished stops no other command, and is finished later', async () => {
   const project = await killedMidway();
   const [folder, moved] = [project.path('.spool/specs/legacy'), `${project.home}/moved`];
   renameSync(folder, moved);
@@ -131,7 +131,7 @@ test('an archiving that cannot be finished stops no other command, and is finish
   const list = await project.spool('list');
   expect(list).toMatchObject({ code: 0, stdout: expect.stringContaining(id) as string });
   expect(list.stderr).toMatch(
-    /^An archiving was interrupted, and cannot be finished yet: \S+legacy is a symbolic link/,
+    /^"spool archive" was interrupted, and cannot be finished yet: \S+legacy is a symbolic link/,
   );
   expect(readdirSync(moved)).toEqual(['spec.md']);
 

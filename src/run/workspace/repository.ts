@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { userError } from '../errors.ts';
+import { userError } from '../../errors.ts';
 import {
   type FoundRepository,
   isInWorkTree,
   isOwnRepository,
   type Repository,
   repositoryAt,
-} from '../git/work-tree.ts';
-import { realPath } from '../process/which.ts';
-import type { ChangeRef } from '../store/change-ref.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { recordedRepository, recordRepository } from '../store/user-record/repository.ts';
-import { commandLine } from '../text/shell-words.ts';
+} from '../../git/work-tree.ts';
+import { realPath } from '../../process/which.ts';
+import type { ChangeRef } from '../../store/change-ref.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { recordedRepository, recordRepository } from '../../store/user-record/repository.ts';
+import { commandLine } from '../../text/shell-words.ts';
 
 /**
  * Throws if git finds another repository for the project than in the last run, or in the first run one that is not its
