@@ -149,8 +149,8 @@ const table = {
   },
   'no-tasks': {
     exit: 2,
-    text: (file: string, problem: string) =>
-      `--require-tasks: ${file} ${problem}. Add a task as "- [ ] …", or remove the flag.`,
+    text: (file: string, problem: string, firstTask: string) =>
+      `--require-tasks: ${file} ${problem}. Add ${firstTask}, or remove the flag.`,
   },
   'bad-task-file': {
     exit: 2,

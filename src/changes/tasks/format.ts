@@ -21,6 +21,8 @@ export interface TaskFormat {
   readonly whenDone: string;
   /** The only reason to change the file, for the prompt. */
   readonly allowedEdits: string;
+  /** What to add to a file without tasks, for the user. */
+  readonly firstTask: string;
 }
 
 /** The task file of a change that has other files as well. */
@@ -34,4 +36,5 @@ export const markdownTasks: TaskFormat = {
   commands: () => [],
   whenDone: 'tick a task (`- [x]`) when it is done, and add what is missing',
   allowedEdits: 'to tick tasks and add missing ones',
+  firstTask: 'a task as "- [ ] …"',
 };
