@@ -7,6 +7,7 @@ import {
   whileArchiving,
 } from '../changes/archive/archive.ts';
 import type { Change } from '../changes/source.ts';
+import { isFolderInside } from '../files/inside.ts';
 import { changeOf, resolveChange } from '../changes/sources.ts';
 import { readTasks } from '../changes/tasks/read.ts';
 import { countTasks } from '../changes/tasks/task.ts';
@@ -38,10 +39,11 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (branch !== null) throw userError('not-landed', id, branch, commandLine('spool', 'land', id));
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
-  const lock = lockChange(project, id, { treeFolder: null });
+  const lock = lockChange(project, id, { treeFolder: null, command: 'archive' });
   try {
     const announce = { env, say: (line: string) => say(terminal, line) };
     const plan = await whileArchiving(project, announce, () => {
+      if (!isFolderInside(project.root, change.folder)) throw userError('gone-change', id);
       const planned = planFor(project, change, invocation);
       applyArchive(project, env, planned);
       return planned;

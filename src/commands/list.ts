@@ -16,7 +16,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
   const changes = await list(project, env);
-  for (const problem of sourceProblems(project)) say(terminal, problem);
+  for (const problem of await sourceProblems(project)) say(terminal, problem);
   for (const { damage } of changes) if (damage !== null) say(terminal, damage);
   for (const { id, problem } of changes) if (problem !== null) say(terminal, `${id}: ${problem}`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);

@@ -98,5 +98,5 @@ export const lockRun = ({ spec, planned, gitDir }: CheckedStart): ChangeLock => 
   const { project, change, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
   const treeFolder = hasWorktree ? null : (gitDir ?? stateFolder(project));
-  return lockChange(project, change, { treeFolder });
+  return lockChange(project, change, { treeFolder, command: 'ralph' });
 };
