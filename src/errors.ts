@@ -431,6 +431,11 @@ const table = {
       `${change} was not archived because of ${problems === 1 ? 'the problem' : `the ${problems} problems`} above. Nothing was changed. Fix ${problems === 1 ? 'it' : 'them'}, or archive it without merging its specs: ${commandLine('spool', 'archive', change, '--no-specs')}`,
   },
   'bad-encoding': { exit: 2, text: (file: string) => `${file} is not UTF-8. Convert it and try again.` },
+  'unsettled-goal': {
+    exit: 2,
+    text: (change: string, what: string) =>
+      `${change}: ${what} while an agent worked, so ${change} was not archived. Restore it, or accept it with: ${commandLine('spool', 'accept', change)}`,
+  },
   'gone-change': {
     exit: 2,
     text: (change: string) =>

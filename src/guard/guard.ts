@@ -17,7 +17,7 @@ import {
   withAccepted,
   withTasksOf,
 } from './memory.ts';
-import { loadMemory, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
+import { loadMemory, readAccepted, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
 import { checkOnce } from '../files/checks.ts';
 import type { Redactor } from '../secrets/redact.ts';
 
@@ -152,6 +152,20 @@ const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
   differencesFrom(memory, { ...tasksOf(goal), hashes: goal.hashes(Object.keys(memory.expected)) });
 
 const tasksOf = ({ tasksKey, taskTitles, parentTasks }: Goal) => ({ tasksKey, taskTitles, parentTasks });
+
+/**
+ * Returns what an agent has changed in the documents of a change, as far as nobody has restored or accepted it. Changes
+ * nothing.
+ */
+export const unsettledDocuments = (request: GuardRequest): Tampering[] => {
+  const saved = loadMemory(request.folder);
+  if (saved === null) return [];
+  const goal = openGoal(request);
+  const accepted = readAccepted(request.folder);
+  const known = withTasksOf(saved, goal);
+  const differences = unsettledIn(accepted === null ? known : withAccepted(known, accepted), goal);
+  return differences.filter((each) => each.kind === 'task' || !goal.isDecider(each.key));
+};
 
 /** Saves the current goal as the expected one and returns what differed. */
 export const acceptGoal = (request: GuardRequest): Tampering[] => {

@@ -189,5 +189,18 @@ describe('an agent does not close an open task', () => {
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(project.history('c1')[1]!.rejected).toContain('schema.yaml was changed');
+
+    // What counts the tasks of the change now is not what the run has guarded.
+    const edited = `c1: ${schema} was changed while an agent worked`;
+    const listed = await project.spool('list');
+    expect(listed.stderr).toContain(`${edited}. To accept it: spool accept c1\n`);
+    const refused = `spool: ${edited}, so c1 was not archived. Restore it, or accept it with: spool accept c1\n`;
+    expect(await project.spool('archive', 'c1')).toMatchObject({ code: 2, stderr: refused });
+    const allowed = await project.spool(...once, '--allow-tampering');
+    expect(allowed).toMatchObject({ code: 0 });
+    expect(await project.spool('archive', 'c1', '--no-specs')).toMatchObject({ code: 2, stderr: refused });
+    expect(await project.spool('accept', 'c1')).toMatchObject({ code: 0 });
+    expect((await project.spool('list')).stderr).toBe('');
+    expect(await project.spool('archive', 'c1', '--no-specs')).toMatchObject({ code: 0 });
   });
 });
