@@ -10,6 +10,7 @@ import {
   type GoalState,
   isEmpty,
   isUsers,
+  movedTasks,
   type Memory,
   newOpenParents,
   settle,
@@ -47,8 +48,8 @@ export interface Guard {
   before(): void;
   /** Called after the agent has ended. Returns all differences. */
   after(): Tampering[];
-  /** The titles of open tasks that are not counted because an agent has added others below them. */
-  openParents(): string[];
+  /** The titles of open tasks that are not counted because an agent has moved them, or added others below them. */
+  uncountedTasks(): string[];
   /** Called before each verify command. Returns all differences without saving anything. */
   check(): Tampering[];
   /** Expects the edits of the user that `sync` brings in. Differences from before remain. */
@@ -104,7 +105,10 @@ const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isN
       save(afterAgent(memory, now));
       return differencesFrom(memory, now);
     },
-    openParents: () => (isEmpty(memory) ? [] : newOpenParents(memory, goal.parentTasks())),
+    uncountedTasks: () =>
+      isEmpty(memory)
+        ? []
+        : [...newOpenParents(memory, goal.parentTasks()), ...movedTasks(memory, goal.taskTitles(), goal.openBoxes())],
     check() {
       accept();
       return differencesNow(memory, goal);

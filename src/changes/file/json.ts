@@ -180,6 +180,7 @@ export const jsonFormat = (text: string, path: string): TaskFormat => {
     hasBoxes: false,
     tasks: rules === null ? (current) => read(current) as Task[] : tasks,
     parents: () => [],
+    openBoxes: () => [],
     titles: (current) => (problemIn(current, rules) === null ? tasks(current).map(({ title }) => title) : []),
     wording: (current) =>
       rules !== null && problemIn(current, rules) === null ? JSON.stringify(rules.goal(parse(current))) : current,

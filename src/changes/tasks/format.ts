@@ -1,4 +1,4 @@
-import { parentTasks, parseTasks, taskTitles } from './parse.ts';
+import { openBoxes, parentTasks, parseTasks, taskTitles } from './parse.ts';
 import type { Task } from './task.ts';
 
 /** How the tasks in a task file are written. */
@@ -13,6 +13,8 @@ export interface TaskFormat {
   parents(text: string): Task[];
   /** What must be neither reworded nor removed. */
   titles(text: string): string[];
+  /** The titles of all open boxes, whether or not they are tasks. */
+  openBoxes(text: string): string[];
   /** What an agent must not change besides the titles; null if it may change everything else. */
   readonly wording: ((text: string) => string) | null;
   /** The commands in the text that verify the work. */
@@ -32,6 +34,7 @@ export const markdownTasks: TaskFormat = {
   tasks: parseTasks,
   parents: parentTasks,
   titles: taskTitles,
+  openBoxes,
   wording: null,
   commands: () => [],
   whenDone: 'tick a task (`- [x]`) when it is done, and add what is missing',
