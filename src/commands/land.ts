@@ -37,7 +37,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
   await checkRepository({ project, change, env });
   const folder = await gitDirOf(project.root);
   if (folder === null) throw userError('no-git', project.root, 'it is not a git repository');
-  const lock = lockChange(project, change, { treeFolder: folder });
+  const lock = lockChange(project, change, { treeFolder: folder, command: 'land' });
   const stopSignals = onStopSignals(() => {});
   const redacted = redactedTerminal(terminal, env);
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });

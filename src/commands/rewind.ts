@@ -53,7 +53,7 @@ interface RewindRequest {
 const rewindLocked = async (request: RewindRequest): Promise<void> => {
   const { project, change, tree } = request.saved;
   await checkRepository({ project, change, env: request.env });
-  const lock = lockChange(project, change, { treeFolder: tree.gitDir });
+  const lock = lockChange(project, change, { treeFolder: tree.gitDir, command: 'rewind' });
   try {
     await rewindFiles(request);
   } finally {

@@ -94,7 +94,7 @@ export const identityOf = (folder: string): string | null => {
     return `${stats.dev}/${stats.ino} in ${around?.dev}/${around?.ino}`;
   } catch (error) {
     if (isMissing(error)) return null;
-    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafe(folder, 'is a symbolic link');
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafeLink(folder, 'folder');
     return atPath(folder)(error);
   }
 };
@@ -112,9 +112,9 @@ const aboveSpool = (folder: string): string | null => {
 const waysUp = new Map<string, string | null>();
 
 export const checkOneFolder = (path: string, stats: Stats): void => {
-  if (stats.isSymbolicLink()) throw unsafe(path, 'is a symbolic link');
+  if (stats.isSymbolicLink()) throw unsafeLink(path, 'folder');
   if (!stats.isDirectory()) throw userError('io', path, systemProblem({ code: 'ENOTDIR' }));
-  if (!isOurs(stats)) throw unsafe(path, `belongs to another user (${stats.uid})`);
+  if (!isOurs(stats)) throw unsafeOwner(path, stats);
 };
 
 /**
@@ -125,7 +125,7 @@ export const partsOf = (path: string): string[] => {
   const names = path.split(sep);
   const [first, last] = [names.indexOf('.spool'), names.lastIndexOf('.spool')];
   if (first === -1) return [];
-  if (names.includes('..', first)) throw unsafe(path, 'has ".." in it');
+  if (names.includes('..', first)) throw unsafe(path, 'has ".." in it', 'Use a path without it.');
   const end = names[last + 1] === 'worktrees' ? last + 3 : names.length;
   return names.slice(first, end).map((_, index) => names.slice(0, first + index + 1).join(sep));
 };
@@ -157,7 +157,23 @@ export const isOurs = ({ uid }: Pick<Stats, 'uid'>): boolean => {
   return others.some((other) => other !== undefined && other === String(uid));
 };
 
-export const unsafe = (path: string, why: string) => userError('unsafe-file', path, why);
+/** What Spool expects to find at a path. */
+export type Wanted = 'file' | 'folder';
+
+/** The error about something that is not used. `fix` says what to do about it. */
+export const unsafe = (path: string, why: string, fix: string) => userError('unsafe-file', path, why, fix);
+
+export const unsafeLink = (path: string, wanted: Wanted | null) =>
+  unsafe(path, 'is a symbolic link', `Replace it with ${wanted === null ? 'what it points to' : nameOf[wanted]}.`);
+
+/** Something else than a link is where a file or folder is expected. */
+export const unsafeKind = (path: string, wanted: Wanted) =>
+  unsafe(path, `is not ${nameOf[wanted]}`, `Replace it with ${nameOf[wanted]}.`);
+
+export const unsafeOwner = (path: string, { uid }: Pick<Stats, 'uid'>) =>
+  unsafe(path, `belongs to another user (${uid})`, `Make it yours, or set SPOOL_OWNER=${uid} if you trust that user.`);
+
+const nameOf: Readonly<Record<Wanted, string>> = { file: 'a regular file', folder: 'a folder' };
 
 export const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');

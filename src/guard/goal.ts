@@ -41,6 +41,8 @@ export interface Goal {
   readonly taskTitles: () => string[];
   /** The required boxes that have tasks below them. */
   readonly parentTasks: () => readonly Task[];
+  /** The titles of all open boxes in the task file, whether or not they are tasks. */
+  readonly openBoxes: () => string[];
   /** Short names of what is guarded, without secrets. */
   names(redactor: Redactor): string[];
 }
@@ -81,6 +83,7 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
     hashIn,
     taskTitles: titles,
     parentTasks: () => parentsIn(files.read(change.tasksFile) ?? '').filter(({ optional }) => !optional),
+    openBoxes: () => change.format.openBoxes(files.read(change.tasksFile) ?? ''),
     names(redactor) {
       const present = documents();
       const named = (kind: DocumentKind) => present.filter((each) => each.kind === kind).map(({ name }) => name);

@@ -10,6 +10,7 @@ import {
   type GoalState,
   isEmpty,
   isUsers,
+  movedTasks,
   type Memory,
   newOpenParents,
   settle,
@@ -17,7 +18,7 @@ import {
   withAccepted,
   withTasksOf,
 } from './memory.ts';
-import { loadMemory, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
+import { loadMemory, readAccepted, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
 import { checkOnce } from '../files/checks.ts';
 import type { Redactor } from '../secrets/redact.ts';
 
@@ -47,8 +48,8 @@ export interface Guard {
   before(): void;
   /** Called after the agent has ended. Returns all differences. */
   after(): Tampering[];
-  /** The titles of open tasks that are not counted because an agent has added others below them. */
-  openParents(): string[];
+  /** The titles of open tasks that are not counted because an agent has moved them, or added others below them. */
+  uncountedTasks(): string[];
   /** Called before each verify command. Returns all differences without saving anything. */
   check(): Tampering[];
   /** Expects the edits of the user that `sync` brings in. Differences from before remain. */
@@ -104,7 +105,10 @@ const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isN
       save(afterAgent(memory, now));
       return differencesFrom(memory, now);
     },
-    openParents: () => (isEmpty(memory) ? [] : newOpenParents(memory, goal.parentTasks())),
+    uncountedTasks: () =>
+      isEmpty(memory)
+        ? []
+        : [...newOpenParents(memory, goal.parentTasks()), ...movedTasks(memory, goal.taskTitles(), goal.openBoxes())],
     check() {
       accept();
       return differencesNow(memory, goal);
@@ -152,6 +156,20 @@ const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
   differencesFrom(memory, { ...tasksOf(goal), hashes: goal.hashes(Object.keys(memory.expected)) });
 
 const tasksOf = ({ tasksKey, taskTitles, parentTasks }: Goal) => ({ tasksKey, taskTitles, parentTasks });
+
+/**
+ * Returns what an agent has changed in the documents of a change, as far as nobody has restored or accepted it. Changes
+ * nothing.
+ */
+export const unsettledDocuments = (request: GuardRequest): Tampering[] => {
+  const saved = loadMemory(request.folder);
+  if (saved === null) return [];
+  const goal = openGoal(request);
+  const accepted = readAccepted(request.folder);
+  const known = withTasksOf(saved, goal);
+  const differences = unsettledIn(accepted === null ? known : withAccepted(known, accepted), goal);
+  return differences.filter((each) => each.kind === 'task' || !goal.isDecider(each.key));
+};
 
 /** Saves the current goal as the expected one and returns what differed. */
 export const acceptGoal = (request: GuardRequest): Tampering[] => {

@@ -8,6 +8,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { type UsableAgents, usableAgents } from './plan/agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
+import { startStopwatch, type Stopwatch } from '../process/timers.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
 import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
@@ -28,8 +29,7 @@ export interface CheckedStart extends CheckedSpec, FoundRepository {
   readonly assignment: Assignment;
   readonly deadline: RunDeadline;
   readonly runSandbox: RunSandbox;
-  /** The start time, from `performance.now()`. */
-  readonly beganMs: number;
+  readonly stopwatch: Stopwatch;
 }
 
 /** Checks everything that the user may have got wrong, before anything is written. */
@@ -42,9 +42,9 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const lastRun = earlier?.lastRun ?? (await readLastRun(given));
   const origin = await checkOrigin(given, services, lastRun);
   const spec = await withNewUntil(origin.spec, services, lastRun);
-  const beganMs = performance.now();
+  const stopwatch = cleanup.add(startStopwatch(), (each) => each.dispose());
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
-  deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
+  deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, stopwatch.elapsedMs);
   const found = await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
   const reused = earlier && spec === given ? reusePlan(earlier.planned) : null;
@@ -55,7 +55,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
-  return { ...origin, ...found, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+  return { ...origin, ...found, spec, planned, usable, assignment, deadline, runSandbox, stopwatch };
 };
 
 /** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
@@ -98,5 +98,5 @@ export const lockRun = ({ spec, planned, gitDir }: CheckedStart): ChangeLock => 
   const { project, target, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
   const treeFolder = hasWorktree ? null : (gitDir ?? stateFolder(project));
-  return lockChange(project, target.id, { treeFolder });
+  return lockChange(project, target.id, { treeFolder, command: 'ralph' });
 };

@@ -44,7 +44,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   const { saveError, ...recording } = openRecording({ ...locked, planned }, services, cleanup);
   const { emit, view, folder, elapsedMs } = recording;
   const announce = (text: string) => emit({ type: 'notice', text });
-  deadline.setLimits(plan.limits, elapsedMs());
+  deadline.setLimits(plan.limits, elapsedMs);
   sandbox?.onNotice(announce);
   notices.forEach(announce);
   const leftovers = await endLeftovers(locked, planned, announce);
@@ -75,7 +75,7 @@ const givenBy = (
 type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' | 'view'> & Pick<Emitter, 'saveError'>;
 
 const openRecording = (
-  { spec, planned, beganMs }: CheckedStart,
+  { spec, planned, stopwatch }: CheckedStart,
   { env, pid, reporter, findHarness }: RunServices,
   cleanup: Cleanup,
 ): Recording => {
@@ -83,7 +83,7 @@ const openRecording = (
   const { plan, previous } = planned;
   const folder = makeRunFolder(project, plan.change, plan.run);
   const redactor = createRedactor({ ...env, SPOOL_NOTIFY: spec.options.notify.join('\n') });
-  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - beganMs);
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + stopwatch.elapsedMs());
   const record = userRecordFolder(project, plan.change, env);
   const emitter = createEmitter({
     project,

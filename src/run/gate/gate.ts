@@ -102,7 +102,7 @@ const openTasksOf = ({
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
-  const titles = [...guard.openParents(), ...findOpenTasks(tasks).map(({ title }) => title)];
+  const titles = [...guard.uncountedTasks(), ...findOpenTasks(tasks).map(({ title }) => title)];
   return titles.map((title) => redactor.beginningOf(title, maxTitleLength));
 };
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { userError } from '../../errors.ts';
+import { unsafeKind } from '../../files/checks.ts';
 import { readInside, statsIfInside, textInside } from '../../files/inside.ts';
 import { longestText } from '../../files/safe.ts';
 import { replaceInside } from '../../files/write-inside.ts';
@@ -105,7 +105,7 @@ export const includePatterns = (project: Project): Buffer | null => {
   const file = join(project.root, '.worktreeinclude');
   if (!existsSync(file)) return null;
   const patterns = readRegular(file, { limit: longestText });
-  if (patterns === null) throw userError('unsafe-file', file, 'is not a regular file');
+  if (patterns === null) throw unsafeKind(file, 'file');
   return patterns;
 };
 
