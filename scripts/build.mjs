@@ -43,6 +43,8 @@ const steps = {
   words: ['cli/program.ts', 'text/wrap.ts'],
   status: 'commands/ralph/ralph.ts',
   record: ['store/user-record/steps.ts', 'store/user-record/folder.ts'],
+  // What `--status` shows of a run that is not complete.
+  facts: 'report/run-facts.ts',
   list: 'commands/list.ts',
   agents: 'harness/registry.ts',
 };

@@ -185,8 +185,8 @@ const table = {
   },
   'no-tasks': {
     exit: 2,
-    text: (file: string, problem: string) =>
-      `--require-tasks: ${file} ${problem}. Add a task as "- [ ] …", or remove the flag.`,
+    text: (file: string, problem: string, firstTask: string) =>
+      `--require-tasks: ${file} ${problem}. Add ${firstTask}, or remove the flag.`,
   },
   'bad-task-file': {
     exit: 2,
@@ -219,12 +219,14 @@ const table = {
   },
   locked: {
     exit: 2,
-    text: (change: string, owner: string) =>
+    text: (change: string, owner: string, command: LockingCommand) =>
+      busyText(change, owner, command) ??
       `${change} is already running (${owner}). Follow it with: ${commandLine('spool', 'logs', change, '-f')}. Stop it with: ${commandLine('spool', 'stop', change)}`,
   },
   'tree-locked': {
     exit: 2,
-    text: (change: string, owner: string) =>
+    text: (change: string, owner: string, command: LockingCommand) =>
+      busyText(change, owner, command) ??
       `${change} is already running in this folder (${owner}). Stop it with: ${commandLine('spool', 'stop', change)}, or use --worktree to run several at once.`,
   },
   'run-required': {
@@ -465,11 +467,21 @@ const table = {
       `${change} was not archived because of ${problems === 1 ? 'the problem' : `the ${problems} problems`} above. Nothing was changed. Fix ${problems === 1 ? 'it' : 'them'}, or archive it without merging its specs: ${commandLine('spool', 'archive', change, '--no-specs')}`,
   },
   'bad-encoding': { exit: 2, text: (file: string) => `${file} is not UTF-8. Convert it and try again.` },
+  'unsettled-goal': {
+    exit: 2,
+    text: (change: string, what: string) =>
+      `${change}: ${what} while an agent worked, so ${change} was not archived. Restore it, or accept it with: ${commandLine('spool', 'accept', change)}`,
+  },
+  'gone-change': {
+    exit: 2,
+    text: (change: string) =>
+      `${change} was archived or deleted by another process meanwhile. See: ${commandLine('spool', 'list', '--archived')}`,
+  },
   'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
     exit: 2,
-    text: (path: string, why: string) =>
-      `${path} ${why}, so Spool does not use it. ${isState(path) ? 'Delete it and try again.' : 'Use a regular file or folder instead.'}`,
+    text: (path: string, why: string, fix: string) =>
+      `${path} ${why}, so Spool does not use it. ${isState(path) ? 'Delete it and try again.' : fix}`,
   },
   'too-large': {
     exit: 2,
@@ -600,6 +612,17 @@ const shortened = (text: string, maxLength = 1000) =>
 const quote = (text: string) => JSON.stringify(text);
 
 /** What Spool has written itself. */
+/** The command that holds the lock of a change. */
+type LockingCommand = 'ralph' | 'archive' | 'land' | 'rewind';
+
+const participles = { archive: 'archived', land: 'landed', rewind: 'rewound' } as const;
+
+/** About a command that soon releases the lock; null for a run. */
+const busyText = (change: string, owner: string, command: LockingCommand): string | null =>
+  command === 'ralph'
+    ? null
+    : `${change} is being ${participles[command]} by another process (${owner}). Try again when it has finished.`;
+
 const isState = (path: string): boolean => /(?:^|[/\\])\.spool[/\\]\.state(?:[/\\]|$)/.test(path);
 
 const activeChanges = (ids: readonly string[]) =>

@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { checkOnce } from '../files/checks.ts';
 import { filesInside, isFileInside } from '../files/inside.ts';
 import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection, SpecPaths } from './source.ts';
 import { markdownTasks } from './tasks/format.ts';
@@ -35,6 +36,27 @@ export interface FolderLayout {
 export const folderChange = (layout: FolderLayout): Change => {
   const { id, source, folder, module = null, proposal, tasks, kindOf, closed = [], planningFolders } = layout;
   const sections = layout.sections ?? (() => []);
+  const documents = (root: string): ChangeDocument[] => {
+    const names = new Set([proposal, ...filesInside(root, folder), tasks, ...closed]);
+    const own = [...names].flatMap((name): ChangeDocument[] => {
+      const kind = name === proposal ? 'proposal' : name === tasks ? 'tasks' : kindOf(name);
+      const isClosed =
+        closed.includes(name) || kind === 'checklist' || (kind === 'spec' && layout.hasClosedSpecs === true);
+      return kind === 'other' ? [] : [{ kind, path: join(folder, name), name: shortName(kind, name), isClosed }];
+    });
+    const others = [...specDocuments(root, layout.specs), ...(layout.shared?.(root) ?? [])];
+    return [...own, ...others.map((each) => ({ ...each, isClosed: true }))].toSorted(
+      (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind),
+    );
+  };
+  const files = (root: string): ChangeFile[] => {
+    const inPrompt = new Set([join(folder, proposal), ...sections(root).map(({ path }) => path)]);
+    return filesInside(root, folder)
+      .filter((name) => !isHidden(name) && !inPrompt.has(join(folder, name)))
+      .slice(0, mostFiles)
+      .map((name) => ({ kind: name === tasks ? ('tasks' as const) : kindOf(name), name }))
+      .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
+  };
   return {
     id,
     source,
@@ -49,28 +71,9 @@ export const folderChange = (layout: FolderLayout): Change => {
     archiveFolder: layout.archiveFolder ?? null,
     isExact: (path) => path.startsWith(`${folder}/`) && kindOf(path.slice(folder.length + 1)) === 'checklist',
     isTemplate: layout.isTemplate ?? (() => false),
-    documents(root) {
-      const names = new Set([proposal, ...filesInside(root, folder), tasks, ...closed]);
-      const own = [...names].flatMap((name): ChangeDocument[] => {
-        const kind = name === proposal ? 'proposal' : name === tasks ? 'tasks' : kindOf(name);
-        const isClosed =
-          closed.includes(name) || kind === 'checklist' || (kind === 'spec' && layout.hasClosedSpecs === true);
-        return kind === 'other' ? [] : [{ kind, path: join(folder, name), name: shortName(kind, name), isClosed }];
-      });
-      const others = [...specDocuments(root, layout.specs), ...(layout.shared?.(root) ?? [])];
-      return [...own, ...others.map((each) => ({ ...each, isClosed: true }))].toSorted(
-        (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind),
-      );
-    },
-    files(root) {
-      const inPrompt = new Set([join(folder, proposal), ...sections(root).map(({ path }) => path)]);
-      return filesInside(root, folder)
-        .filter((name) => !isHidden(name) && !inPrompt.has(join(folder, name)))
-        .slice(0, mostFiles)
-        .map((name) => ({ kind: name === tasks ? ('tasks' as const) : kindOf(name), name }))
-        .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
-    },
-    sections: (root) => sections(root).filter(({ path }) => isFileInside(root, path)),
+    documents: (root) => checkOnce(() => documents(root)),
+    files: (root) => checkOnce(() => files(root)),
+    sections: (root) => checkOnce(() => sections(root).filter(({ path }) => isFileInside(root, path))),
     warnings: layout.warnings ?? (() => []),
     planningPaths: (root) => [folder, ...(layout.sharedPaths?.(root) ?? [])],
   };
@@ -105,3 +108,9 @@ const order: readonly ChangeFile['kind'][] = [
 const shortName = (kind: DocumentKind, name: string): string => (kind === 'spec' ? name.replace(/^specs\//, '') : name);
 
 const isHidden = (name: string): boolean => /(?:^|\/)\./.test(name);
+
+/** A file in the folder of a change whose text is part of the prompt, with its path in the title. */
+export const sectionIn = (folder: string, title: string, name: string): PromptSection => {
+  const path = join(folder, name);
+  return { title: `${title} (${path})`, path };
+};

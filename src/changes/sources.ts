@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { userError, type UserError } from '../errors.ts';
-import { checkFileInside, isFolderInside } from '../files/inside.ts';
+import { checkFileInside, ignoredFoldersInside, isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
 import { changesWithRuns } from '../store/runs.ts';
 import { taskFilePath } from './file/path.ts';
@@ -11,6 +11,7 @@ import { attempt, problemText } from './problems.ts';
 import { recordedSource } from './recorded-source.ts';
 import type { Change, ChangeSource } from './source.ts';
 import { spoolSource } from './spool/source.ts';
+import { visible } from '../text/escape-hidden.ts';
 
 /*
  * A change has the id that its source gives it. If several sources of a project have a change with the same id, the ids
@@ -52,18 +53,34 @@ const openFolders = async (project: Project): Promise<ChangeSource[]> => {
   return Promise.all(used.map((name) => rows[name].open(folders[name])));
 };
 
-/** Why sources of a project are not used although they have a folder, by name. */
-const unusedSources = (project: Project): ReadonlyMap<SourceName, UserError> => {
+/** Why sources of a project are not used although they have a folder, or cannot be listed, by name. */
+const unusedSources = async (project: Project): Promise<ReadonlyMap<string, UserError>> => {
   const folders = sourceFolders(project);
   const tried = sourceNames.map(
     (name) => [name, attempt(() => rows[name].isUsed(project.root, folders[name]))] as const,
   );
-  return new Map(tried.flatMap(([name, used]) => (typeof used === 'boolean' ? [] : [[name, used]])));
+  const listed = (await openFolders(project)).map(
+    (source) => [source.name, attempt(() => source.list(project.root))] as const,
+  );
+  return new Map([...tried, ...listed].flatMap(([name, found]) => (found instanceof Error ? [[name, found]] : [])));
 };
 
-/** The same as a line each. */
-export const sourceProblems = (project: Project): string[] =>
-  [...unusedSources(project).values()].map((problem) => problemText(project, problem));
+/** What keeps changes from being listed: a line for each source, and for each folder whose name cannot be an id. */
+export const sourceProblems = async (project: Project): Promise<string[]> => {
+  const unused = [...(await unusedSources(project)).values()].map((problem) => problemText(project, problem));
+  const ignored = (await openFolders(project)).flatMap(({ folder }) => {
+    const names = attempt(() => ignoredFoldersInside(project.root, folder));
+    return names instanceof Error ? [] : names.map((name) => ignoredText(join(folder, name), name));
+  });
+  return [...unused, ...ignored];
+};
+
+const ignoredText = (path: string, name: string): string => {
+  const why = name.startsWith('-')
+    ? 'a name that begins with "-" is taken for an option'
+    : 'its name has control characters';
+  return `${visible(path)} is ignored: ${why}. Rename it.`;
+};
 
 /** All sources that a project uses. */
 const openSources = async (project: Project): Promise<ChangeSource[]> => [...(await openFolders(project)), fileSource];
@@ -79,13 +96,16 @@ interface Listed {
   readonly name: string;
 }
 
-/** Lists what each source has, with ids that differ. */
+/** Lists what each source has, with ids that differ. A source that cannot be listed has nothing (`sourceProblems`). */
 const identify = async (
   project: Project,
   namesIn: (source: ChangeSource) => readonly string[],
 ): Promise<readonly Listed[]> => {
   const sources = await openSources(project);
-  const all = sources.flatMap((source) => namesIn(source).map((name) => ({ source, name })));
+  const all = sources.flatMap((source) => {
+    const names = attempt(() => namesIn(source));
+    return names instanceof Error ? [] : names.map((name) => ({ source, name }));
+  });
   const counts = new Map<string, number>();
   for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
   const withRuns = new Set(changesWithRuns(project));
@@ -201,7 +221,7 @@ const resolveAmong = async (project: Project, query: string, all: readonly Liste
       throw userError('ambiguous-change', query, match.ids);
     case 'none': {
       // The change may be in a source that is not used.
-      const [unused] = unusedSources(project).values();
+      const [unused] = (await unusedSources(project)).values();
       if (unused !== undefined) throw unused;
       throw userError('unknown-change', {
         query,
@@ -250,7 +270,7 @@ export const changeOf = async (project: Project, id: string, from: string | null
     wanted === null
       ? (await listed(project)).find((each) => each.id === id)?.source
       : (await openSources(project)).find((each) => each.name === wanted);
-  const unused = found === undefined ? unusedSources(project).get(wanted as SourceName) : undefined;
+  const unused = found === undefined ? (await unusedSources(project)).get(wanted ?? '') : undefined;
   if (unused !== undefined) throw unused;
   return { ...(found ?? spoolSource).change(root, name), id };
 };
@@ -259,9 +279,14 @@ export const changeOf = async (project: Project, id: string, from: string | null
 export const changeOfFile = async (project: Project, given: string, cwd: string): Promise<Change> => {
   const { root } = project;
   const path = taskFilePath(project, given, cwd);
-  const others = new Set((await openFolders(project)).flatMap((source) => source.list(root)));
+  const others = new Set((await openFolders(project)).flatMap((source) => listIfPossible(source, root)));
   const id = idOfFile(root, path, (each) => others.has(each));
   return fileChange(root, id, path);
+};
+
+const listIfPossible = (source: ChangeSource, root: string): readonly string[] => {
+  const names = attempt(() => source.list(root));
+  return names instanceof Error ? [] : names;
 };
 
 /** A change that was archived, at its path in the archive; null if there is none with this id. */

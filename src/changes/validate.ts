@@ -8,7 +8,6 @@ import { levelOf } from './specs/headings.ts';
 import { type Line, readLines } from './specs/lines.ts';
 import { parseMainSpec } from './specs/main-spec.ts';
 import { byPlace, checkDelta, type Issue } from './specs/validate.ts';
-import { parseTasks } from './tasks/parse.ts';
 
 export type { Issue } from './specs/validate.ts';
 
@@ -40,8 +39,10 @@ const absentSpecs = ({ specs: paths }: Change, { settings, deltas, issues }: Cha
   return [{ level: 'error', file: paths.delta.replaceAll('\\', '/'), line: null, message }];
 };
 
-const taskIssues = ({ tasksFile, specs }: Change, root: string): Issue[] => {
-  const text = textInside(root, tasksFile) ?? '';
+const taskIssues = ({ tasksFile, format, specs }: Change, root: string): Issue[] => {
+  const text = textInside(root, tasksFile);
+  const tasks = text === null ? [] : format.tasks(text);
+  if (text === null || !format.hasBoxes) return [];
   const lines = readLines(text).filter(({ isCode }) => !isCode);
   const item = lines.find((line) => /^\s*[-*+]\s+\S/.test(line.text));
   const about = (line: number, message: string): Issue => ({
@@ -51,7 +52,7 @@ const taskIssues = ({ tasksFile, specs }: Change, root: string): Issue[] => {
     message,
   });
   if (item === undefined) return [];
-  if (parseTasks(text).length === 0)
+  if (tasks.length === 0)
     return [about(item.number, 'No item of this list has a box, so none is a task. Write tasks as "- [ ] …".')];
   return specs === undefined ? [] : numberIssues(lines).map(({ line, message }) => about(line, message));
 };

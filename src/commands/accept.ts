@@ -6,7 +6,7 @@ import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
 import { namedIn } from '../trust/settings.ts';
-import { acceptRepository } from '../run/repository.ts';
+import { acceptRepository } from '../run/workspace/repository.ts';
 import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/added-context.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';

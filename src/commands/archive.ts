@@ -7,6 +7,7 @@ import {
   whileArchiving,
 } from '../changes/archive/archive.ts';
 import type { Change } from '../changes/source.ts';
+import { isFolderInside } from '../files/inside.ts';
 import { changeOf, resolveChange } from '../changes/sources.ts';
 import { readTasks } from '../changes/tasks/read.ts';
 import { countTasks } from '../changes/tasks/task.ts';
@@ -15,6 +16,7 @@ import { renderIssue } from '../report/issues.ts';
 import { say } from '../report/message.ts';
 import { overview } from '../report/overview.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
+import { agentEdits } from './shared/agent-edits.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { readState } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
@@ -36,12 +38,15 @@ export const run = async (invocation: Invocation): Promise<number> => {
   }
   const branch = await branchToLand(project, change, invocation);
   if (branch !== null) throw userError('not-landed', id, branch, commandLine('spool', 'land', id));
+  const [edit] = await agentEdits(project, change, env);
+  if (edit !== undefined) throw userError('unsettled-goal', id, edit);
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
-  const lock = lockChange(project, id, { treeFolder: null });
+  const lock = lockChange(project, id, { treeFolder: null, command: 'archive' });
   try {
     const announce = { env, say: (line: string) => say(terminal, line) };
     const plan = await whileArchiving(project, announce, () => {
+      if (!isFolderInside(project.root, change.folder)) throw userError('gone-change', id);
       const planned = planFor(project, change, invocation);
       applyArchive(project, env, planned);
       return planned;

@@ -6,7 +6,7 @@ import { lastSaved } from '../changes/tasks/current.ts';
 import { loopOwner } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
 import type { Invocation } from './shared/command.ts';
-import { type RunCheckpoints, lastIteration, checkpointNamed } from '../run/saved-checkpoints.ts';
+import { type RunCheckpoints, lastIteration, checkpointNamed } from '../store/saved-checkpoints.ts';
 import { checkpointsFor } from './shared/checkpoints.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {

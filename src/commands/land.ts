@@ -10,7 +10,7 @@ import { withProcessScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
 import { readState } from '../store/state.ts';
-import { checkRepository } from '../run/repository.ts';
+import { checkRepository } from '../run/workspace/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { parseFlags } from '../config/resolve.ts';
@@ -37,7 +37,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
   await checkRepository({ project, change, env });
   const folder = await gitDirOf(project.root);
   if (folder === null) throw userError('no-git', project.root, 'it is not a git repository');
-  const lock = lockChange(project, change, { treeFolder: folder });
+  const lock = lockChange(project, change, { treeFolder: folder, command: 'land' });
   const stopSignals = onStopSignals(() => {});
   const redacted = redactedTerminal(terminal, env);
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });

@@ -5,7 +5,7 @@ import { whyBlocked } from '../git/call/blocked.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { folderNames } from '../files/read.ts';
-import { checkRepository } from '../run/repository.ts';
+import { checkRepository } from '../run/workspace/repository.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { runId } from '../store/run-id.ts';
 import { dropNotes } from '../store/notes.ts';

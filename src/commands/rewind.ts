@@ -9,7 +9,7 @@ import { type SkippedPath, parseSkipped, stillSkipped } from '../git/snapshot/sk
 import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { snapshotTree } from '../git/snapshot/trees.ts';
-import { commitsAfter } from '../run/commits-after.ts';
+import { commitsAfter } from '../store/commits-after.ts';
 import { openNotes } from '../store/notes.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
@@ -17,8 +17,8 @@ import { joinLines, pluralise, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './shared/command.ts';
-import { checkRepository } from '../run/repository.ts';
-import { type RunCheckpoints, checkpointNamed } from '../run/saved-checkpoints.ts';
+import { checkRepository } from '../run/workspace/repository.ts';
+import { type RunCheckpoints, checkpointNamed } from '../store/saved-checkpoints.ts';
 import { checkpointsFor } from './shared/checkpoints.ts';
 import { runFolder } from '../store/paths.ts';
 
@@ -53,7 +53,7 @@ interface RewindRequest {
 const rewindLocked = async (request: RewindRequest): Promise<void> => {
   const { project, change, tree } = request.saved;
   await checkRepository({ project, change, env: request.env });
-  const lock = lockChange(project, change, { treeFolder: tree.gitDir });
+  const lock = lockChange(project, change, { treeFolder: tree.gitDir, command: 'rewind' });
   try {
     await rewindFiles(request);
   } finally {

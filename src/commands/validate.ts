@@ -1,14 +1,7 @@
 import { userError } from '../errors.ts';
-import {
-  activeChanges,
-  changeOf,
-  listChanges,
-  mainSpecFolders,
-  resolveChange,
-  sourceProblems,
-} from '../changes/sources.ts';
+import { activeChanges, listChanges, mainSpecFolders, resolveChange, sourceProblems } from '../changes/sources.ts';
 import { finishArchive } from '../changes/archive/finish.ts';
-import { type Issue, validateChange, validateListed, validateMainSpecs } from '../changes/validate.ts';
+import { type Issue, validateListed, validateMainSpecs } from '../changes/validate.ts';
 import { canvasOf } from '../report/canvas.ts';
 import { countIssues, renderIssues } from '../report/issues.ts';
 import { say } from '../report/message.ts';
@@ -26,9 +19,9 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
   const ids = await chosenChanges(project, invocation);
-  const results = ids === null ? await validateAll(project) : await validateChosen(project, ids);
+  const results = await validateChanges(project, ids);
   const specs = ids === null ? validateMainSpecs(await mainSpecFolders(project), project.root) : [];
-  if (ids === null) for (const problem of sourceProblems(project)) say(terminal, problem);
+  if (ids === null) for (const problem of await sourceProblems(project)) say(terminal, problem);
   const issues = [...results.flatMap((each) => each.issues), ...specs];
   const failing = issues.filter(({ level }) => level === 'error' || (level === 'warning' && rawFlags.strict === true));
   if (rawFlags.json) terminal.printResult(`${safeJson({ valid: failing.length === 0, changes: results, specs }, 2)}\n`);
@@ -41,15 +34,11 @@ interface Validated {
   readonly issues: readonly Issue[];
 }
 
-/** Throws if a change cannot be read. */
-const validateChosen = (project: Project, ids: readonly string[]): Promise<Validated[]> =>
-  Promise.all(
-    ids.map(async (id) => ({ change: id, issues: validateChange(await changeOf(project, id), project.root) })),
-  );
-
-/** A change that cannot be read is an error among the others. */
-const validateAll = async (project: Project): Promise<Validated[]> =>
-  (await activeChanges(project)).map((listed) => ({ change: listed.id, issues: validateListed(listed, project.root) }));
+/** A change that cannot be read is an error among the others. `ids` is null for all changes. */
+const validateChanges = async (project: Project, ids: readonly string[] | null): Promise<Validated[]> =>
+  (await activeChanges(project))
+    .filter(({ id }) => ids === null || ids.includes(id))
+    .map((listed) => ({ change: listed.id, issues: validateListed(listed, project.root) }));
 
 /** The ids of the changes that the user chose; null for all of them. */
 const chosenChanges = async (

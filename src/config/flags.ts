@@ -415,7 +415,7 @@ export const flags = {
   resume: {
     kind: 'boolean',
     heading: 'What to run',
-    help: 'Take over the settings of the last run, except permissions (default: the last interrupted run)',
+    help: 'Use the settings of the last run, except permissions (default: the last interrupted run)',
     sources: ['flag'],
   },
   status: {

@@ -12,9 +12,57 @@ export const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 /** Folders that were checked from `.spool` down, with their identity (`identityOf`) at that time. */
 const checked = new Map<string, string>();
 
+/** The folders that were checked in the current `checkOnce`; null outside of it. */
+let checkedNow: Set<string> | null = null;
+
+/**
+ * Checks every folder only once while `read` runs. It must be synchronous, and neither write nor start anything: what an
+ * agent may have changed in between has to be checked again.
+ */
+export const checkOnce = <Result>(read: () => Result): Result => {
+  if (checkedNow !== null) return read();
+  checkedNow = new Set();
+  try {
+    return read();
+  } finally {
+    checkedNow = null;
+  }
+};
+
 /** Returns false if a folder below `.spool` does not exist. Throws if it or a parent is not a folder of the user. */
 export const checkFolder = (folder: string): boolean => {
-  if (isOutside(folder)) return true;
+  if (isOutside(folder) || checkedNow?.has(folder)) return true;
+  const isThere = checkAgain(folder);
+  if (isThere) checkedNow?.add(folder);
+  return isThere;
+};
+
+/**
+ * Like lstat for a path below `.spool`; returns null if it does not exist. Throws if a folder on the way to it is not a
+ * folder of the user.
+ */
+export const lookBelow = (path: string): Stats | null => {
+  for (const folder of partsOf(path).slice(0, -1)) {
+    if (checkedNow?.has(folder)) continue;
+    const stats = lookAt(folder);
+    if (stats === null) return null;
+    checkOneFolder(folder, stats);
+    checkedNow?.add(folder);
+  }
+  return lookAt(path);
+};
+
+/** Like lstat; returns null if the path does not exist. */
+export const lookAt = (path: string): Stats | null => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    return atPath(path)(error);
+  }
+};
+
+const checkAgain = (folder: string): boolean => {
   const identity = identityOf(folder);
   if (identity === null && lstatSync(folder, { throwIfNoEntry: false }) === undefined && isBelow(dirname(folder))) {
     checkFolder(dirname(folder));
@@ -46,7 +94,7 @@ export const identityOf = (folder: string): string | null => {
     return `${stats.dev}/${stats.ino} in ${around?.dev}/${around?.ino}`;
   } catch (error) {
     if (isMissing(error)) return null;
-    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafe(folder, 'is a symbolic link');
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafeLink(folder, 'folder');
     return atPath(folder)(error);
   }
 };
@@ -64,9 +112,9 @@ const aboveSpool = (folder: string): string | null => {
 const waysUp = new Map<string, string | null>();
 
 export const checkOneFolder = (path: string, stats: Stats): void => {
-  if (stats.isSymbolicLink()) throw unsafe(path, 'is a symbolic link');
+  if (stats.isSymbolicLink()) throw unsafeLink(path, 'folder');
   if (!stats.isDirectory()) throw userError('io', path, systemProblem({ code: 'ENOTDIR' }));
-  if (!isOurs(stats)) throw unsafe(path, `belongs to another user (${stats.uid})`);
+  if (!isOurs(stats)) throw unsafeOwner(path, stats);
 };
 
 /**
@@ -77,7 +125,7 @@ export const partsOf = (path: string): string[] => {
   const names = path.split(sep);
   const [first, last] = [names.indexOf('.spool'), names.lastIndexOf('.spool')];
   if (first === -1) return [];
-  if (names.includes('..', first)) throw unsafe(path, 'has ".." in it');
+  if (names.includes('..', first)) throw unsafe(path, 'has ".." in it', 'Use a path without it.');
   const end = names[last + 1] === 'worktrees' ? last + 3 : names.length;
   return names.slice(first, end).map((_, index) => names.slice(0, first + index + 1).join(sep));
 };
@@ -109,7 +157,23 @@ export const isOurs = ({ uid }: Pick<Stats, 'uid'>): boolean => {
   return others.some((other) => other !== undefined && other === String(uid));
 };
 
-export const unsafe = (path: string, why: string) => userError('unsafe-file', path, why);
+/** What Spool expects to find at a path. */
+export type Wanted = 'file' | 'folder';
+
+/** The error about something that is not used. `fix` says what to do about it. */
+export const unsafe = (path: string, why: string, fix: string) => userError('unsafe-file', path, why, fix);
+
+export const unsafeLink = (path: string, wanted: Wanted | null) =>
+  unsafe(path, 'is a symbolic link', `Replace it with ${wanted === null ? 'what it points to' : nameOf[wanted]}.`);
+
+/** Something else than a link is where a file or folder is expected. */
+export const unsafeKind = (path: string, wanted: Wanted) =>
+  unsafe(path, `is not ${nameOf[wanted]}`, `Replace it with ${nameOf[wanted]}.`);
+
+export const unsafeOwner = (path: string, { uid }: Pick<Stats, 'uid'>) =>
+  unsafe(path, `belongs to another user (${uid})`, `Make it yours, or set SPOOL_OWNER=${uid} if you trust that user.`);
+
+const nameOf: Readonly<Record<Wanted, string>> = { file: 'a regular file', folder: 'a folder' };
 
 export const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -1,9 +1,22 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { atPath, UserError, userError } from '../errors.ts';
-import { checkFolder, isBelow, isLink, isMissing, O_NOFOLLOW, O_NONBLOCK, unsafe } from './checks.ts';
+import {
+  checkFolder,
+  isBelow,
+  isLink,
+  isMissing,
+  lookAt,
+  lookBelow,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  unsafe,
+  unsafeKind,
+  unsafeLink,
+  type Wanted,
+} from './checks.ts';
 import { filesBelow } from './folders.ts';
-import { folderNames } from './read.ts';
+import { folderNames, ignoredFolderNames } from './read.ts';
 import { longestText, readSafely } from './safe.ts';
 
 /*
@@ -16,9 +29,9 @@ import { longestText, readSafely } from './safe.ts';
 export const readInside = (root: string, path: string, limit = longestText): Buffer | null => {
   const file = join(root, path);
   if (isBelow(file)) return readSafely(file, limit);
-  const stats = statsInside(root, path);
+  const stats = statsInside(root, path, 'file');
   if (stats === null) return null;
-  if (!stats.isFile()) throw unsafe(file, 'is not a regular file');
+  if (!stats.isFile()) throw unsafeKind(file, 'file');
   try {
     return readOpen(file, limit);
   } catch (error) {
@@ -31,7 +44,7 @@ const readOpen = (path: string, limit: number): Buffer => {
   const file = openSync(path, constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile() || (O_NOFOLLOW === 0 && isLink(path))) throw unsafe(path, 'is not a regular file');
+    if (!stats.isFile() || (O_NOFOLLOW === 0 && isLink(path))) throw unsafeKind(path, 'file');
     if (stats.size > limit) throw userError('too-large', path, limit);
     return readFileSync(file);
   } finally {
@@ -46,22 +59,27 @@ export const textInside = (root: string, path: string, limit?: number): string |
 export const foldersInside = (root: string, path: string): string[] =>
   isFolderInside(root, path) ? folderNames(join(root, path)) : [];
 
+/** Folders in a folder that `foldersInside` leaves out because of the form of their names. */
+export const ignoredFoldersInside = (root: string, path: string): string[] =>
+  isFolderInside(root, path) ? ignoredFolderNames(join(root, path)) : [];
+
 /** The sorted paths of all files below a folder, relative to it, with `/`. Links are skipped. */
 export const filesInside = (root: string, path: string): string[] =>
   isFolderInside(root, path) ? filesBelow(join(root, path)) : [];
 
 /** Throws if a path exists and is not a folder, or if a link is on the way to it. An empty path is the root. */
 export const checkFolderInside = (root: string, path: string): void => {
-  const stats = statsInside(root, path);
-  if (stats !== null && !stats.isDirectory()) throw unsafe(join(root, path), 'is not a folder');
+  const stats = statsInside(root, path, 'folder');
+  if (stats !== null && !stats.isDirectory()) throw unsafeKind(join(root, path), 'folder');
 };
 
-export const isFolderInside = (root: string, path: string): boolean => statsInside(root, path)?.isDirectory() ?? false;
+export const isFolderInside = (root: string, path: string): boolean =>
+  statsInside(root, path, 'folder')?.isDirectory() ?? false;
 
 /** Whether anything has this path, even a link or what cannot be looked at. */
 export const isPresentInside = (root: string, path: string): boolean => {
   try {
-    return statsInside(root, path) !== null;
+    return statsInside(root, path, null) !== null;
   } catch {
     return true;
   }
@@ -69,16 +87,18 @@ export const isPresentInside = (root: string, path: string): boolean => {
 
 /** Throws if a path exists and is not a regular file, or if a link is on the way to it. */
 export const checkFileInside = (root: string, path: string): void => {
-  const stats = statsInside(root, path);
-  if (stats !== null && !stats.isFile()) throw unsafe(join(root, path), 'is not a regular file');
+  const stats = statsInside(root, path, 'file');
+  if (stats !== null && !stats.isFile()) throw unsafeKind(join(root, path), 'file');
 };
 
-export const isFileInside = (root: string, path: string): boolean => statsInside(root, path)?.isFile() ?? false;
+export const isFileInside = (root: string, path: string): boolean => statsInside(root, path, 'file')?.isFile() ?? false;
+
+const insideOnly = 'Use a path in the project.';
 
 /** Throws if a path, or a folder on the way to it, is a link, or if it has ".." in it: it could lead out of the project. */
 export const checkInside = (root: string, path: string): void => {
-  if (namesOf(path).some((name) => name === '' || name === '.')) throw unsafe(path, 'leads elsewhere');
-  statsInside(root, path);
+  if (namesOf(path).some((name) => name === '' || name === '.')) throw unsafe(path, 'leads elsewhere', insideOnly);
+  statsInside(root, path, null);
 };
 
 /** Like lstat; returns null if the path does not exist, or only behind a link. */
@@ -92,25 +112,22 @@ export const statsIfInside = (root: string, path: string): Stats | null => {
 };
 
 /** Returns null if the path does not exist. Throws if it, or a folder on the way to it, is a link. */
-const statsInside = (root: string, path: string): Stats | null => {
+const statsInside = (root: string, path: string, wanted: Wanted | null): Stats | null => {
   const stats = lookInside(root, path);
-  if (stats?.isSymbolicLink()) throw unsafe(join(root, path), 'is a symbolic link');
+  if (stats?.isSymbolicLink()) throw unsafeLink(join(root, path), wanted);
   return stats;
 };
 
 /** The same, but the path itself may be a link. */
 export const lookInside = (root: string, path: string): Stats | null => {
   const parts = partsInside(root, path);
-  checkFolder(isBelow(join(root, path)) ? dirname(join(root, path)) : root);
+  const file = parts.at(-1) ?? root;
+  if (isBelow(file)) return lookBelow(file);
+  checkFolder(root);
   let stats: Stats | null = null;
   for (const part of parts.length === 0 ? [root] : parts) {
-    if (stats?.isSymbolicLink()) throw unsafe(dirname(part), 'is a symbolic link');
-    try {
-      stats = lstatSync(part, { throwIfNoEntry: false }) ?? null;
-    } catch (error) {
-      if (isMissing(error)) return null;
-      return atPath(part)(error);
-    }
+    if (stats?.isSymbolicLink()) throw unsafeLink(dirname(part), 'folder');
+    stats = lookAt(part);
     if (stats === null) return null;
   }
   return stats;
@@ -122,7 +139,7 @@ export const lookInside = (root: string, path: string): Stats | null => {
  */
 export const partsInside = (root: string, path: string): string[] => {
   const names = namesOf(path);
-  if (names.includes('..')) throw unsafe(path, 'leads elsewhere');
+  if (names.includes('..')) throw unsafe(path, 'leads elsewhere', insideOnly);
   const above = root.split(sep);
   const worktree = above.findLastIndex((name, index) => name === 'worktrees' && above[index - 1] === '.spool');
   const start = worktree === -1 ? above.length : Math.min(worktree + 1, above.length);

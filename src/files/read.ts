@@ -20,9 +20,16 @@ export const readJson = (path: string): unknown => {
  * The names of the folders in a folder, sorted; empty if it is not there. Hidden ones and links are left out, and names
  * that a command line takes for an option, such as `--allow-all`, or that have control characters, such as a line break.
  */
-export const folderNames = (path: string): string[] =>
+export const folderNames = (path: string): string[] => foldersIn(path).filter((name) => !isIgnored(name));
+
+/** The names that `folderNames` leaves out because of their form. Hidden folders are left out of both. */
+export const ignoredFolderNames = (path: string): string[] => foldersIn(path).filter(isIgnored);
+
+const isIgnored = (name: string): boolean => /^-|\p{Cc}/u.test(name);
+
+const foldersIn = (path: string): string[] =>
   entriesOf(path)
-    .filter((entry) => entry.isDirectory() && !/^[.-]|\p{Cc}/u.test(entry.name))
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map((entry) => entry.name)
     .toSorted();
 

@@ -29,6 +29,9 @@ import {
   O_NOFOLLOW,
   O_NONBLOCK,
   unsafe,
+  unsafeKind,
+  unsafeLink,
+  unsafeOwner,
 } from './checks.ts';
 
 /*
@@ -95,8 +98,8 @@ const open = (path: string, access: Access): number => {
     return openSync(path, flagsFor[access] | O_NONBLOCK | noFollow, modeOfFile(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ELOOP' || code === 'EMLINK') throw unsafe(path, 'is a symbolic link');
-    if (code === 'ENXIO') throw unsafe(path, 'is not a regular file');
+    if (code === 'ELOOP' || code === 'EMLINK') throw unsafeLink(path, 'file');
+    if (code === 'ENXIO') throw unsafeKind(path, 'file');
     throw error;
   }
 };
@@ -108,10 +111,11 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
       syscall: 'read',
       path,
     });
-  if (!stats.isFile()) throw unsafe(path, 'is not a regular file');
-  if (O_NOFOLLOW === 0 && isBelow(path) && isLink(path)) throw unsafe(path, 'is a symbolic link');
-  if (isPrivate(path) && !isOurs(stats)) throw unsafe(path, `belongs to another user (${stats.uid})`);
-  if (access !== 'read' && stats.nlink > 1) throw unsafe(path, 'has a second name elsewhere (a hard link)');
+  if (!stats.isFile()) throw unsafeKind(path, 'file');
+  if (O_NOFOLLOW === 0 && isBelow(path) && isLink(path)) throw unsafeLink(path, 'file');
+  if (isPrivate(path) && !isOurs(stats)) throw unsafeOwner(path, stats);
+  if (access !== 'read' && stats.nlink > 1)
+    throw unsafe(path, 'has a second name elsewhere (a hard link)', 'Replace it with a copy.');
 };
 
 /** Files that existed when they were last read. Others are looked for first, which is much faster than an exception. */
@@ -204,7 +208,7 @@ export const linkSafely = (from: string, to: string): void => {
 /** Updates the modification time. */
 export const touchSafely = (path: string): void => {
   checkFolder(dirname(path));
-  if (isLink(path)) throw unsafe(path, 'is a symbolic link');
+  if (isLink(path)) throw unsafeLink(path, 'file');
   const now = new Date();
   utimesSync(path, now, now);
 };

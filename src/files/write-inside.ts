@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { atPath, systemProblem, UserError, userError } from '../errors.ts';
-import { isBelow, isMissing, modeOfFile, modeOfFolder, O_NOFOLLOW, unsafe } from './checks.ts';
+import { isBelow, isMissing, modeOfFile, modeOfFolder, O_NOFOLLOW, unsafe, unsafeKind, unsafeLink } from './checks.ts';
 import { lookInside, partsInside, statsIfInside } from './inside.ts';
 
 /*
@@ -30,22 +30,18 @@ import { lookInside, partsInside, statsIfInside } from './inside.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
 
+const inTheWay = 'Move it and try again.';
+
 /** Writes a file and creates its folders. A file or link that is there is replaced; a file keeps its mode. */
 export const writeInside = (root: string, path: string, data: string | Uint8Array): void => {
-  const file = join(root, path);
-  createFolderInside(root, dirname(path));
-  const before = lookInside(root, path);
-  if (before?.isDirectory()) throw unsafe(file, 'is a folder');
+  const { file, before } = makeWay(root, path);
   if (before !== null) unlinkSync(file);
   write(file, data, { like: before });
 };
 
 /** The same, atomically: a reader, or a crash, sees the old or the new file. */
 export const replaceInside = (root: string, path: string, data: string | Uint8Array): void => {
-  const file = join(root, path);
-  createFolderInside(root, dirname(path));
-  const before = lookInside(root, path);
-  if (before?.isDirectory()) throw unsafe(file, 'is a folder');
+  const { file, before } = makeWay(root, path);
   const draft = `${file}.${crypto.randomUUID()}`;
   try {
     write(draft, data, { like: before, isDurable: true });
@@ -54,6 +50,15 @@ export const replaceInside = (root: string, path: string, data: string | Uint8Ar
     rmSync(draft, { force: true });
     atPath(file)(error);
   }
+};
+
+/** Creates the folders of a file. Throws if a folder has its name. `before` is what is there. */
+const makeWay = (root: string, path: string): { file: string; before: Stats | null } => {
+  const file = join(root, path);
+  createFolderInside(root, dirname(path));
+  const before = lookInside(root, path);
+  if (before?.isDirectory()) throw unsafe(file, 'is a folder', inTheWay);
+  return { file, before };
 };
 
 interface WriteOptions {
@@ -79,7 +84,7 @@ const write = (file: string, data: string | Uint8Array, { like, isDurable = fals
 export const removeInside = (root: string, path: string): void => {
   const stats = lookInside(root, path);
   if (stats === null) return;
-  if (stats.isDirectory()) throw unsafe(join(root, path), 'is a folder');
+  if (stats.isDirectory()) throw unsafe(join(root, path), 'is a folder', inTheWay);
   unlinkSync(join(root, path));
 };
 
@@ -96,9 +101,9 @@ export const removeEmptyInside = (root: string, path: string): void => {
 
 /** Moves a file or folder within the root, and creates the folders of the target, which must not exist. */
 export const moveInside = (root: string, from: string, to: string): void => {
-  if (lookInside(root, from)?.isSymbolicLink()) throw unsafe(join(root, from), 'is a symbolic link');
+  if (lookInside(root, from)?.isSymbolicLink()) throw unsafeLink(join(root, from), null);
   createFolderInside(root, dirname(to));
-  if (lookInside(root, to) !== null) throw unsafe(join(root, to), 'is in the way');
+  if (lookInside(root, to) !== null) throw unsafe(join(root, to), 'is in the way', inTheWay);
   renameSync(join(root, from), join(root, to));
 };
 
@@ -110,8 +115,8 @@ export const createFolderInside = (root: string, path: string): void => {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       const stats = lstatSync(part);
-      if (stats.isSymbolicLink()) throw unsafe(part, 'is a symbolic link');
-      if (!stats.isDirectory()) throw unsafe(part, 'is not a folder');
+      if (stats.isSymbolicLink()) throw unsafeLink(part, 'folder');
+      if (!stats.isDirectory()) throw unsafeKind(part, 'folder');
     }
   }
 };

@@ -22,23 +22,26 @@ export interface Checkpoints {
   /** The newest checkpoint when they were opened. It was taken before `atMs`. */
   readonly found: { readonly treeId: string; readonly atMs: number } | null;
   /**
-   * Pairs of commits that together span the iterations of the run, without what others changed in between. null if there
-   * is no checkpoint yet, or if git fails.
+   * Pairs of commits or trees that together span the iterations of the run, without what others changed in between. null
+   * if there is no checkpoint yet, or if git fails.
    */
-  ranges(): Promise<readonly CommitRange[] | null>;
+  ranges(): Promise<readonly DiffRange[] | null>;
   /** Saves the work tree before an iteration; as checkpoint 0 if it is the first one. */
   before(iteration: number, treeId: string): Promise<void>;
   /** Returns the commit; null if git fails. */
   after(iteration: number, treeId: string): Promise<string | null>;
 }
 
-type CommitRange = readonly [from: string, to: string];
+/** Two commits or trees. */
+type DiffRange = readonly [from: string, to: string];
 
 export interface CheckpointRun {
   readonly change: string;
   readonly run: string;
   /** The last recorded iteration. Later checkpoints belong to an interrupted iteration, which is repeated. */
   readonly finished: number;
+  /** Whether the run may have checkpoints already: nobody can know the id of a new run before. */
+  readonly isResumed: boolean;
   /** Called with each checkpoint before its ref exists. */
   readonly record: (checkpoint: Checkpoint) => void;
 }
@@ -50,12 +53,14 @@ export interface CheckpointRun {
  */
 export const openCheckpoints = async (
   tree: WorkTree,
-  { change, run, finished, record }: CheckpointRun,
+  { change, run, finished, isResumed, record }: CheckpointRun,
 ): Promise<Checkpoints> => {
-  const known = await listCheckpoints(tree, change, run);
+  const known = isResumed ? await listCheckpoints(tree, change, run) : [];
   const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
   const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
   let start = known.find(({ name }) => name === '0')?.commit ?? null;
+  /** Or its commit, if that is all that is known. */
+  let startTree = start;
   let last = newest?.commit ?? null;
   const found = last === null ? null : await readCheckpoint(tree, last);
   let lastTree = found?.treeId ?? null;
@@ -79,7 +84,8 @@ export const openCheckpoints = async (
     lastTree: () => lastTree,
     ranges: async () => {
       if (start === null || last === null) return null;
-      return othersChangedFiles ? rangesOfIterations(tree, [start, last]) : [[start, last]];
+      if (start === last) return [];
+      return othersChangedFiles ? rangesOfIterations(tree, [start, last]) : [[startTree ?? start, lastTree ?? last]];
     },
     async before(iteration, treeId) {
       if (last !== null && treeId === lastTree) return;
@@ -87,7 +93,7 @@ export const openCheckpoints = async (
       const commit = await add(treeId, first ? 'before the first iteration' : beforeText(iteration));
       if (commit === null) return;
       named = first;
-      if (first) start = commit;
+      if (first) [start, startTree] = [commit, treeId];
       else othersChangedFiles = true;
       const name = first ? '0' : `before-${iteration}`;
       record({ run, name, commit });
@@ -110,13 +116,13 @@ const beforeText = (iteration: number): string => `before iteration ${iteration}
 const isBefore = (subject: string): boolean => /, before iteration \d+$/.test(subject);
 
 /** Starts a new range at each checkpoint of what others changed. */
-const rangesOfIterations = async ({ root }: WorkTree, [start, last]: CommitRange): Promise<CommitRange[] | null> => {
+const rangesOfIterations = async ({ root }: WorkTree, [start, last]: DiffRange): Promise<DiffRange[] | null> => {
   const { code, stdout } = await git(['log', '--first-parent', '--reverse', '--format=%H %s', `${start}..${last}`], {
     cwd: root,
     env: noFetch,
   });
   if (code !== 0) return null;
-  const ranges: CommitRange[] = [[start, start]];
+  const ranges: DiffRange[] = [[start, start]];
   for (const line of stdout.split('\n').filter(Boolean)) {
     const [commit = ''] = line.split(' ', 1);
     if (isBefore(line)) ranges.push([commit, commit]);

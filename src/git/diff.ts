@@ -32,6 +32,18 @@ export const diffTrees = async (
   return code === 0 ? parseDifferences(stdout) : null;
 };
 
+/** Returns a function like `diffTrees`, with renames, that remembers the last difference: trees do not change. */
+export const createTreeDiff = (tree: WorkTree): ((from: string, to: string) => Promise<readonly FileDiff[] | null>) => {
+  let last: { readonly from: string; readonly to: string; readonly found: readonly FileDiff[] } | null = null;
+  return async (from, to) => {
+    if (from === to) return [];
+    if (last?.from === from && last.to === to) return last.found;
+    const found = await diffTrees(tree, [from, to], { renames: true });
+    if (found !== null) last = { from, to, found };
+    return found;
+  };
+};
+
 export const summariseDiff = (changes: readonly FileDiff[], commits: readonly string[]): GitSummary => ({
   filesChanged: changes.length,
   files: changes.map(({ name }) => toUtf8(name)),

@@ -85,13 +85,21 @@ export interface Repository {
   readonly root: string;
 }
 
-export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
-  if (!mayHaveRepository(cwd)) return null;
+export interface FoundRepository {
+  /** null if the folder is in no work tree. */
+  readonly repository: Repository | null;
+  /** The git folder, by the path that git gives it; null if there is none. */
+  readonly gitDir: string | null;
+}
+
+export const repositoryAt = async (cwd: string): Promise<FoundRepository> => {
+  if (!mayHaveRepository(cwd)) return { repository: null, gitDir: null };
   const { code, stdout } = await git(['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel'], { cwd });
   const [gitFolder, sharedFolder, root] = toUtf8(stdout).split('\n');
-  if (code !== 0 || !gitFolder || !sharedFolder || !root) return null;
-  const [own, shared] = [gitFolder, sharedFolder].map((folder) => realPath(resolve(cwd, folder)));
-  return { gitFolder: own!, sharedFolder: shared!, root: realPath(root) };
+  const gitDir = gitFolder ? resolve(cwd, gitFolder) : null;
+  if (code !== 0 || gitDir === null || !sharedFolder || !root) return { repository: null, gitDir };
+  const [own, shared] = [gitDir, resolve(cwd, sharedFolder)].map(realPath);
+  return { repository: { gitFolder: own!, sharedFolder: shared!, root: realPath(root) }, gitDir };
 };
 
 /** Returns false if `core.worktree` leads git to a folder that does not contain `cwd`. */
@@ -166,12 +174,22 @@ export const copyIndex = async (index: string, copy: string): Promise<void> => {
 const maxIndexBytes = 512 * 1024 * 1024;
 
 /** Returns the commit that is checked out; null in a repository without commits. */
-const headOf = async ({ root }: WorkTree): Promise<string | null> => {
-  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: root });
+const headOf = async (tree: WorkTree): Promise<string | null> => {
+  const known = headInFiles(tree);
+  if (known !== null) return known;
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: tree.root });
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Returns a function that returns HEAD. It runs git only if the reflog of HEAD has grown, or there is none. */
+/** Returns HEAD if it and its branch are plain files; null if git has to be asked. */
+const headInFiles = (tree: WorkTree): string | null => {
+  const head = headText(tree)?.trim() ?? '';
+  const branch = /^ref: (refs\/heads(?:\/[\w-]+)+)$/.exec(head)?.[1];
+  const id = branch === undefined ? head : textOf(join(sharedFolderOf(tree), branch))?.trim();
+  return id !== undefined && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id) ? id : null;
+};
+
+/** Returns a function that returns HEAD. It looks again only if the reflog of HEAD has grown, or there is none. */
 export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
   let [stamp, head]: [string, string | null] = ['', null];
   return async () => {
@@ -236,9 +254,11 @@ export const isDetached = (tree: WorkTree): boolean => {
 export const headBranch = (tree: WorkTree): string | null =>
   /^ref: refs\/heads\/(\S+)/.exec(headText(tree) ?? '')?.[1] ?? null;
 
-const headText = ({ gitDir }: WorkTree): string | null => {
+const headText = ({ gitDir }: WorkTree): string | null => textOf(join(gitDir, 'HEAD'));
+
+const textOf = (path: string): string | null => {
   try {
-    return readRegular(join(gitDir, 'HEAD'), { limit: longestText })?.toString('utf8') ?? null;
+    return readRegular(path, { limit: longestText })?.toString('utf8') ?? null;
   } catch {
     return null;
   }

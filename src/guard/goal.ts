@@ -7,7 +7,7 @@ import { markdownTasks } from '../changes/tasks/format.ts';
 import type { Task } from '../changes/tasks/task.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { anyPath, namesIn } from '../files/bytes.ts';
-import { isMissing } from '../files/checks.ts';
+import { checkOnce, isMissing } from '../files/checks.ts';
 import { readRegular } from '../files/regular.ts';
 import { readInside } from '../files/inside.ts';
 import { longestText } from '../files/safe.ts';
@@ -22,13 +22,17 @@ import { configPath } from '../store/paths.ts';
 /** Hashes by key: a path relative to the root, or a part of that file. null if it does not exist. */
 export type Hashes = Readonly<Record<string, string | null>>;
 
+interface GoalKeys {
+  /** The keys of everything that exists now, and of files that must not be added. */
+  readonly keys: readonly string[];
+  /** The keys of files that an agent must not create, as far as they exist. */
+  readonly closed: ReadonlySet<string>;
+}
+
 /** The goal of a change: the files that define what to do, and those that decide whether it is done. */
 export interface Goal {
   readonly tasksKey: string;
-  /** The keys of everything that exists now, and of files that must not be added. */
-  keys(): string[];
-  /** The keys of files that an agent must not create, as far as they exist. */
-  closedKeys(): ReadonlySet<string>;
+  keys(): GoalKeys;
   /** Whether a key decides the outcome of a command, and is not a document of the change. */
   isDecider(key: string): boolean;
   hashes(keys: Iterable<string>): Hashes;
@@ -37,6 +41,8 @@ export interface Goal {
   readonly taskTitles: () => string[];
   /** The required boxes that have tasks below them. */
   readonly parentTasks: () => readonly Task[];
+  /** The titles of all open boxes in the task file, whether or not they are tasks. */
+  readonly openBoxes: () => string[];
   /** Short names of what is guarded, without secrets. */
   names(redactor: Redactor): string[];
 }
@@ -55,7 +61,8 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
   const exists = (path: string) => pathExists(join(root, path));
   const documents = () => change.documents(root).filter(({ path }) => exists(path));
   const hashIn = createHasher(change);
-  const hashOf = (key: string) => hashOfFile(key, { root, change, hashIn });
+  const hashes = (keys: Iterable<string>) => hashesOf(keys, { root, change, hashIn });
+  const hashOf = (key: string) => hashes([key])[key] ?? null;
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
   const titlesIn = cacheLast(change.format.titles);
   const parentsIn = cacheLast(change.format.parents);
@@ -63,20 +70,20 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
   const titles = () => titlesIn(files.read(change.tasksFile) ?? '');
   return {
     tasksKey: change.tasksFile,
-    keys: () => [
-      ...new Set([...documents().map(({ path }) => path), ...ownText, configPath, ...decidersOf(commands, files)]),
-    ],
-    closedKeys: () =>
-      new Set(
-        documents()
-          .filter(({ isClosed }) => isClosed)
-          .map(({ path }) => path),
-      ),
+    keys: () => {
+      const present = documents();
+      const paths = present.map(({ path }) => path);
+      return {
+        keys: [...new Set([...paths, ...ownText, configPath, ...decidersOf(commands, files)])],
+        closed: new Set(present.filter(({ isClosed }) => isClosed).map(({ path }) => path)),
+      };
+    },
     isDecider: (key) => !isPlanning(change, splitKey(key).path),
-    hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
+    hashes,
     hashIn,
     taskTitles: titles,
     parentTasks: () => parentsIn(files.read(change.tasksFile) ?? '').filter(({ optional }) => !optional),
+    openBoxes: () => change.format.openBoxes(files.read(change.tasksFile) ?? ''),
     names(redactor) {
       const present = documents();
       const named = (kind: DocumentKind) => present.filter((each) => each.kind === kind).map(({ name }) => name);
@@ -109,10 +116,8 @@ const cacheLast = <Result>(read: (text: string) => Result): ((text: string) => R
 };
 
 /** The current hashes of keys in a root. */
-export const hashesIn = (root: string, keys: Iterable<string>): Hashes => {
-  const hashIn = createHasher(anyChange);
-  return Object.fromEntries([...keys].map((key) => [key, hashOfFile(key, { root, change: anyChange, hashIn })]));
-};
+export const hashesIn = (root: string, keys: Iterable<string>): Hashes =>
+  hashesOf(keys, { root, change: anyChange, hashIn: createHasher(anyChange) });
 
 /** What a change says about its files. */
 type Planning = Pick<Change, 'planningFolders' | 'tasksFile' | 'format' | 'isExact'>;
@@ -161,18 +166,22 @@ const createHasher = (change: Planning): Goal['hashIn'] => {
   };
 };
 
-/** The current hash of a key. A file that patterns no longer find counts as changed. */
 interface HashRequest {
   readonly root: string;
   readonly change: Planning;
   readonly hashIn: Goal['hashIn'];
 }
 
-const hashOfFile = (key: string, { root, change, hashIn }: HashRequest): string | null => {
-  const { path } = splitKey(key);
-  const content = contentOf(root, path, change);
-  const hash = typeof content === 'string' ? content : hashIn(key, content);
-  return hash === null || canBeListed(root, path) ? hash : `${hash} in an unreadable folder`;
+/** The current hashes of keys. A file that patterns no longer find counts as changed. */
+const hashesOf = (keys: Iterable<string>, { root, change, hashIn }: HashRequest): Hashes => {
+  const canBeListed = createListCheck(root);
+  const hashOf = (key: string): string | null => {
+    const { path } = splitKey(key);
+    const content = contentOf(root, path, change);
+    const hash = typeof content === 'string' ? content : hashIn(key, content);
+    return hash === null || canBeListed(path) ? hash : `${hash} in an unreadable folder`;
+  };
+  return checkOnce(() => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])));
 };
 
 /** Returns what identifies a file that cannot be read as a whole; null if it does not exist. */
@@ -203,16 +212,25 @@ const identityOf = (file: string, why: string): string | null => {
 
 const unreadable = 'unreadable: ';
 
-/** Returns false if a folder between the root and a path cannot be listed. */
-const canBeListed = (root: string, path: string): boolean => {
-  if (isAbsolute(path) || path.startsWith('..')) return true;
-  const folder = dirname(path);
-  try {
-    accessSync(anyPath(join(root, folder)), constants.R_OK);
-  } catch (error) {
-    return isMissing(error);
-  }
-  return folder === '.' || canBeListed(root, folder);
+/** Returns a function that returns false if a folder between the root and a path cannot be listed. Checks each once. */
+const createListCheck = (root: string): ((path: string) => boolean) => {
+  const known = new Map<string, boolean>();
+  const isListable = (folder: string): boolean => {
+    try {
+      accessSync(anyPath(join(root, folder)), constants.R_OK);
+    } catch (error) {
+      return isMissing(error);
+    }
+    return folder === '.' || canBeListed(folder);
+  };
+  const canBeListed = (path: string): boolean => {
+    if (isAbsolute(path) || path.startsWith('..')) return true;
+    const folder = dirname(path);
+    const isKnown = known.get(folder) ?? isListable(folder);
+    known.set(folder, isKnown);
+    return isKnown;
+  };
+  return canBeListed;
 };
 
 export const isUnreadable = (hashOfKey: string): boolean => hashOfKey.startsWith(unreadable);

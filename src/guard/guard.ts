@@ -10,6 +10,7 @@ import {
   type GoalState,
   isEmpty,
   isUsers,
+  movedTasks,
   type Memory,
   newOpenParents,
   settle,
@@ -17,7 +18,8 @@ import {
   withAccepted,
   withTasksOf,
 } from './memory.ts';
-import { loadMemory, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
+import { loadMemory, readAccepted, saveAccepted, saveMemory, takeAccepted } from './saved-memory.ts';
+import { checkOnce } from '../files/checks.ts';
 import type { Redactor } from '../secrets/redact.ts';
 
 export interface GuardRequest extends GoalRequest {
@@ -46,8 +48,8 @@ export interface Guard {
   before(): void;
   /** Called after the agent has ended. Returns all differences. */
   after(): Tampering[];
-  /** The titles of open tasks that are not counted because an agent has added others below them. */
-  openParents(): string[];
+  /** The titles of open tasks that are not counted because an agent has moved them, or added others below them. */
+  uncountedTasks(): string[];
   /** Called before each verify command. Returns all differences without saving anything. */
   check(): Tampering[];
   /** Expects the edits of the user that `sync` brings in. Differences from before remain. */
@@ -103,7 +105,10 @@ const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isN
       save(afterAgent(memory, now));
       return differencesFrom(memory, now);
     },
-    openParents: () => (isEmpty(memory) ? [] : newOpenParents(memory, goal.parentTasks())),
+    uncountedTasks: () =>
+      isEmpty(memory)
+        ? []
+        : [...newOpenParents(memory, goal.parentTasks()), ...movedTasks(memory, goal.taskTitles(), goal.openBoxes())],
     check() {
       accept();
       return differencesNow(memory, goal);
@@ -141,15 +146,30 @@ const wholeState = (goal: Goal, { expected, created }: Memory): GoalState =>
   stateOf(goal, (keys) => [...keys, ...Object.keys(expected), ...created]);
 
 /** `hashed` returns the keys to hash, given those of the goal. */
-const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState => {
-  const keys = goal.keys();
-  return { ...tasksOf(goal), keys, closed: goal.closedKeys(), hashes: goal.hashes(new Set(hashed(keys))) };
-};
+const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState =>
+  checkOnce(() => {
+    const listed = goal.keys();
+    return { ...tasksOf(goal), ...listed, hashes: goal.hashes(new Set(hashed(listed.keys))) };
+  });
 
 const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
   differencesFrom(memory, { ...tasksOf(goal), hashes: goal.hashes(Object.keys(memory.expected)) });
 
 const tasksOf = ({ tasksKey, taskTitles, parentTasks }: Goal) => ({ tasksKey, taskTitles, parentTasks });
+
+/**
+ * Returns what an agent has changed in the documents of a change, as far as nobody has restored or accepted it. Changes
+ * nothing.
+ */
+export const unsettledDocuments = (request: GuardRequest): Tampering[] => {
+  const saved = loadMemory(request.folder);
+  if (saved === null) return [];
+  const goal = openGoal(request);
+  const accepted = readAccepted(request.folder);
+  const known = withTasksOf(saved, goal);
+  const differences = unsettledIn(accepted === null ? known : withAccepted(known, accepted), goal);
+  return differences.filter((each) => each.kind === 'task' || !goal.isDecider(each.key));
+};
 
 /** Saves the current goal as the expected one and returns what differed. */
 export const acceptGoal = (request: GuardRequest): Tampering[] => {
@@ -161,7 +181,7 @@ export const acceptGoal = (request: GuardRequest): Tampering[] => {
   const memory = withTasksOf(withCommands(saved, commands, goal), goal);
   const differences = differencesNow(memory, goal);
   if (differences.length === 0) return [];
-  const keys = goal.keys().filter((key) => !memory.created.includes(key));
+  const keys = goal.keys().keys.filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   saveAccepted(folder, { expected, ...expectTasks(goal) });
   return differences;
@@ -184,7 +204,7 @@ const maxTitleLength = 80;
 /** For other commands than before, the current version of what decides them is expected. */
 const withCommands = (memory: Memory, commands: readonly string[], goal: Goal): Memory => {
   if (isSameList(memory.commands, commands)) return memory;
-  const wanted = new Set(goal.keys());
+  const wanted = new Set(goal.keys().keys);
   const only = (hashes: Hashes): Hashes =>
     Object.fromEntries(Object.entries(hashes).filter(([key]) => wanted.has(key) || !goal.isDecider(key)));
   const created = memory.created.filter((key) => !goal.isDecider(key));

@@ -160,3 +160,14 @@ export const newOpenParents = ({ expectedParents }: Memory, parents: readonly Ta
   const open = parents.filter(({ done }) => !done).map(({ title }) => title);
   return expectedParents === undefined ? [] : missingTasks(open, expectedParents);
 };
+
+/** Returns the titles of expected tasks that are none any more, although their boxes are still there and open. */
+export const movedTasks = (
+  { expectedTasks }: Memory,
+  titles: readonly string[],
+  openBoxes: readonly string[],
+): string[] => {
+  const missing = missingTasks(expectedTasks, titles);
+  const deleted = new Set(missingTasks(missing, openBoxes));
+  return missing.filter((title) => !deleted.has(title));
+};

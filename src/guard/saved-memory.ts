@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fstatSync } from 'node:fs';
 import { readJson } from '../files/read.ts';
-import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/safe.ts';
+import { openSafely, removeSafely, replaceSafely, writeAll } from '../files/safe.ts';
 import { acceptedFile, guardFile } from '../store/paths.ts';
-import { isObject, parseJson } from '../text/shape.ts';
+import { isObject } from '../text/shape.ts';
 import type { Accepted, Memory } from './memory.ts';
 
 /** Returns null if nothing is saved, or something that this version cannot use. */
@@ -32,13 +32,19 @@ export const saveMemory = (folder: string, memory: Memory): void => {
 export const saveAccepted = (folder: string, accepted: Accepted): void =>
   replaceSafely(acceptedFile(folder), JSON.stringify(accepted));
 
-/** Returns the goal that was accepted since the last call; null if none was. */
+/** Returns the goal that was accepted and that no guard has taken yet; null if none was. */
+export const readAccepted = (folder: string): Accepted | null => {
+  const accepted = readJson(acceptedFile(folder));
+  return isAccepted(accepted) ? accepted : null;
+};
+
+/** The same, for the guard that takes it. */
 export const takeAccepted = (folder: string): Accepted | null => {
   if (!existsSync(acceptedFile(folder))) return null;
   try {
-    const accepted = parseJson(readSafely(acceptedFile(folder))?.toString('utf8') ?? '');
+    const accepted = readAccepted(folder);
     removeSafely(acceptedFile(folder));
-    return isAccepted(accepted) ? accepted : null;
+    return accepted;
   } catch {
     return null;
   }

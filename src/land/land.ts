@@ -18,7 +18,7 @@ import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
 import { joinLines, lineChanges, pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { deletionNotices, resultsIn, keptNotice } from '../run/provisioned-worktree.ts';
+import { deletionNotices, filesLostWith, keptNotice } from '../run/workspace/provisioned-worktree.ts';
 import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
@@ -149,7 +149,7 @@ const cleanUp = async (landing: Landing, commit: string): Promise<string> => {
     const where = relative(project.root, worktree);
     if ((await whyDirty(landing, worktree)) !== null || (await containsRepositories(worktree)))
       return `Branch kept: there is work in ${where}.`;
-    const results = await resultsIn(project, target, { worktree, root: join(worktree, prefix) });
+    const results = await filesLostWith(project, target, { worktree, root: join(worktree, prefix) });
     if (results.length > 0) {
       say(keptNotice(results, where));
       await resetKeeping(worktree, commit);

@@ -16,7 +16,7 @@ import { joinLines } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { changedFiles, deciderHashes } from '../trust/command-files.ts';
 import { visible } from '../text/escape-hidden.ts';
-import { provision } from '../run/workspace.ts';
+import { provision } from '../run/workspace/provision.ts';
 import { openSandboxFor } from '../run/sandbox.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 import type { Landing } from './landing.ts';

@@ -11,15 +11,9 @@ import { snapshotPids, terminateTree, type ProcessTree, killTree, tagVariable } 
 import { environmentIn } from './environment.ts';
 import type { TurnEnd } from '../ralph/agent-events.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import type { Entered, Sandbox, SandboxedAgent } from './sandbox-types.ts';
+import type { Command, Entered, Sandbox, SandboxedAgent } from './sandbox-types.ts';
 
-export interface Launch {
-  readonly binary: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** Unique for this process and its children. */
-  readonly tag: string;
+export interface Launch extends Command {
   readonly stdin: string;
   /** Receives all output unchanged, except for redacted secrets; null for no log. */
   readonly logFile: string | null;

@@ -1,6 +1,7 @@
 import type { AbortReason, Usage } from './agent-events.ts';
-import type { Limits } from './plan.ts';
+import type { Limits, RunPlan } from './plan.ts';
 import type { Stop } from './events.ts';
+import type { RunView } from './view.ts';
 
 /** What a run has used so far. */
 export interface Spent {
@@ -20,6 +21,15 @@ export const mapLimits = (valueOf: (name: keyof Limits) => number): Limits => ({
   maxFailures: valueOf('maxFailures'),
   maxStalled: valueOf('maxStalled'),
   maxWaitMs: valueOf('maxWaitMs'),
+});
+
+/** The limits of a run, for which null means unlimited in its view. */
+export const limitsOf = ({
+  maxIterations,
+  limits,
+}: Pick<RunView, 'maxIterations' | 'limits'>): Pick<RunPlan, 'maxIterations' | 'limits'> => ({
+  maxIterations: maxIterations ?? Infinity,
+  limits: mapLimits((name) => limits[name] ?? Infinity),
 });
 
 /** Returns the first limit that is reached; null if there is none. */

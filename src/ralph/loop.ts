@@ -42,10 +42,9 @@ export interface LoopHost {
   /** The agent is stopped as soon as `onEvent` returns a reason. */
   runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
   /**
-   * Takes a snapshot of the work tree. The returned function commits and describes the changes since then; `lastWords`
-   * is the end of the last message of the agent.
+   * Takes a snapshot of the work tree. The returned function commits and describes the changes since then.
    */
-  trackWork(iteration: number): Promise<(lastWords: string) => Promise<IterationChanges>>;
+  trackWork(iteration: number): Promise<(done: DoneWork) => Promise<IterationChanges>>;
   /** Returns the work that is in no commit. Called once, before `release`. */
   uncommitted(): Promise<readonly Uncommitted[]>;
   /** What the whole run has changed; null if it is not known. Called once, before `release`. */
@@ -86,6 +85,14 @@ interface AgentJob {
   readonly iteration: number;
   readonly prompt: string;
   readonly deadlines: Deadlines;
+}
+
+/** What the message of a commit can say about an iteration. */
+export interface DoneWork {
+  /** The end of the last message of the agent. */
+  readonly lastWords: string;
+  /** Titles of the tasks that were completed. */
+  readonly ticked: readonly string[];
 }
 
 export type IterationChanges = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'checkpoint'>;
@@ -171,7 +178,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
   host.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
   const { text: prompt, context } = await host.prompt(iteration, last);
   const observer = observeIteration({ ...plan, trailer: host.trailer(agent) }, prompt);
-  const workDone = await host.trackWork(iteration);
+  const finishWork = await host.trackWork(iteration);
   const deadlines = deadlinesOf(plan.limits, host.elapsedMs());
   const ended = await host.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
     observer.observe(event);
@@ -181,7 +188,8 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
       : null;
   });
   const durationMs = Math.round(host.ticks() - startTicks);
-  const work = await workDone(observer.lastWords());
+  const ticked = await host.ticked();
+  const changes = await finishWork({ lastWords: observer.lastWords(), ticked });
   const record: IterationRecord = {
     v: 2,
     run: plan.run,
@@ -192,12 +200,12 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
     exitCode: ended.exitCode,
     signal: ended.signal,
     end: ended.end,
-    ...work,
+    ...changes,
     ...observer.judge(ended),
     gate: null,
     tasks: null,
     context,
-    ticked: await host.ticked(),
+    ticked,
     deferred,
   };
   return host.withoutSecrets(record);

@@ -1,7 +1,7 @@
 import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { type IterationRecord } from './record.ts';
 import { type Stop, stopCauses } from './events.ts';
-import { mapLimits } from './limits.ts';
+import { limitsOf } from './limits.ts';
 import { decide } from './policy.ts';
 import { addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
@@ -74,9 +74,8 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
 
 /** Returns the decision of the policy after that record, as far as it does not depend on the clock. */
 const endOf = (view: RunView, record: IterationRecord): Stop | null => {
-  const limits = mapLimits((name) => view.limits[name] ?? Infinity);
   const decision = decide({
-    plan: { ...view, limits, maxIterations: view.maxIterations ?? Infinity, retryDelayMs: 0 },
+    plan: { ...view, ...limitsOf(view), retryDelayMs: 0 },
     record,
     totals: view,
     spent: { elapsedMs: view.elapsedMs, nowMs: 0 },

@@ -1,4 +1,4 @@
-import { limitReached, mapLimits } from './limits.ts';
+import { limitReached, limitsOf } from './limits.ts';
 import type { RunPlan } from './plan.ts';
 import { addUsage, totalUsage } from './usage.ts';
 import type { RunView } from './view.ts';
@@ -55,11 +55,6 @@ export const usedUp = (
       return null;
   }
 };
-
-const limitsOf = ({ maxIterations, limits }: RunView): Pick<RunPlan, 'maxIterations' | 'limits'> => ({
-  maxIterations: maxIterations ?? Infinity,
-  limits: mapLimits((name) => limits[name] ?? Infinity),
-});
 
 /** A duration as a flag takes it: `2h`, `90m`, `45s`. */
 const flagDuration = (ms: number): string => {

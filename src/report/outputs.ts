@@ -45,6 +45,10 @@ export type FullScreen = 'enter' | 'leave' | readonly string[];
 
 const stdoutNumber = 1;
 
+/** Loads the module only for what may be a terminal: that takes as long as everything that is rendered. */
+export const isTerminal = (descriptor: number): boolean =>
+  fstatSync(descriptor).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(descriptor);
+
 /** Marks styles in a text with a random string until it is printed, so that no input can contain such a mark. */
 const createStyles = () => {
   let mark: string | null = null;

@@ -58,7 +58,7 @@ export const askSeveral = async (message: string, rows: readonly Row[]): Promise
 
 /**
  * Erases the list when the window is resized, before the library draws it again. The library compares it with what it has
- * drawn before, line by line, but the terminal may have wrapped those lines anew.
+ * drawn before, line by line, but the terminal may have wrapped those lines again.
  */
 const eraseOnResize = (prompt: MultiSelectPrompt<Row>): (() => void) => {
   const drawn = prompt as unknown as { restoreCursor(): void };

@@ -1,11 +1,10 @@
 import { tasksOfRun } from '../changes/tasks/current.ts';
 import { countTasks, openTasks } from '../changes/tasks/task.ts';
+import type { RunEvent } from '../ralph/events.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
-import { elapsedNow, lastActivity } from '../store/activity.ts';
 import { leftoversOf } from '../store/leftovers.ts';
 import type { Project } from '../store/project.ts';
-import { activityText } from './activity.ts';
 import type { RunFacts } from './status.ts';
 import { symbolsFor } from './symbols.ts';
 
@@ -27,13 +26,11 @@ export const factsOf = async (
   const redactor = createRedactor(env);
   const isRunning = currentStatus(view, alive) === 'running';
   const tasks = await tasksOfRun(project, view).catch(() => null);
-  const activity = isRunning
-    ? lastActivity(project, view, (event) =>
-        activityText(event, { symbols: symbolsFor(env), root: view.workspace?.root ?? null }),
-      )
-    : null;
+  const { shown, activity } = isRunning
+    ? await activityOf(view, { project, env, now })
+    : { shown: view, activity: null };
   return {
-    shown: isRunning ? { ...view, elapsedMs: elapsedNow(project, view, now) } : view,
+    shown,
     facts: {
       now,
       leftovers: isRunning ? [] : leftoversOf(project, view),
@@ -41,5 +38,19 @@ export const factsOf = async (
       openTasks: tasks === null ? [] : openTasks(tasks).map(({ title }) => redactor.text(title)),
       activity: activity && redactor.oneLine(activity.text, 200),
     },
+  };
+};
+
+/** What a run that is running does. Imported only when needed, for a fast start. */
+const activityOf = async (view: RunView, { project, env, now }: Omit<FactsRequest, 'alive'>) => {
+  const [{ elapsedNow, lastActivity }, { activityText }] = await Promise.all([
+    import('../store/activity.ts'),
+    import('./activity.ts'),
+  ]);
+  const describe = (event: RunEvent) =>
+    activityText(event, { symbols: symbolsFor(env), root: view.workspace?.root ?? null });
+  return {
+    shown: { ...view, elapsedMs: elapsedNow(project, view, now) },
+    activity: lastActivity(project, view, describe),
   };
 };

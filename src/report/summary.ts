@@ -123,7 +123,7 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
   const last = troublesOf(records).at(-1)?.iterations.at(-1);
   const trouble: Next[] = last === undefined ? [] : [[`Look at #${last}`, on('logs', String(last))]];
   const permissions: Next[] =
-    view.allowAll && !view.allowAllHelps ? [['', '(with --allow-all again: permissions are not taken over)']] : [];
+    view.allowAll && !view.allowAllHelps ? [['', '(with --allow-all again: permissions are not reused)']] : [];
   // Nothing can be started, resumed or archived, and the logs may be gone as well.
   if (view.changeDeleted && view.status !== 'running') {
     const end: Next[] = leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')]] : [];
@@ -167,6 +167,6 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
 
 const hasOpenTasks = ({ tasks }: RunView): boolean => tasks !== null && tasks.done < tasks.total;
 
-/** Takes over all settings of the last run, except permissions. */
+/** Uses all settings of the last run, except permissions. */
 const newRun = ({ change, allowAllHelps }: RunView): string =>
   commandLine('spool', 'ralph', change, '--resume', ...(allowAllHelps ? ['--allow-all'] : []));

@@ -26,8 +26,14 @@ export const whileSuspended = (drawing: Drawing): (() => void) => {
   };
 };
 
+/** Does what Ctrl-Z does, for a terminal in raw mode. Its shell sees all processes of the job stop. */
+export const suspendJob = (): void => {
+  if (process.platform !== 'win32') process.kill(0, 'SIGTSTP');
+};
+
 const suspend = (): void => {
-  for (const drawing of drawings) drawing.hide();
+  // The last one may be drawn inside of an earlier one.
+  for (const drawing of [...drawings].toReversed()) drawing.hide();
   // Without a listener, the signal stops the process, and the shell is told which one it was.
   process.off('SIGTSTP', suspend);
   process.kill(process.pid, 'SIGTSTP');

@@ -12,7 +12,7 @@ import type { RunPlan } from '../ralph/plan.ts';
 import type { PromptDocument, PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';
-import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
+import { expectedVersion, type RestoreContext } from './gate/restore-instructions.ts';
 import { userPromptFile } from '../store/paths.ts';
 
 export const readAssignment = ({ project: { root }, target, prompt, newChange }: RunSpec): Assignment => {
@@ -38,15 +38,15 @@ export const checkAssignment = (
   { gate }: RunPlan,
 ): void => {
   if (newChange) return;
-  const { id, proposalFile, tasksFile } = target;
+  const { id, proposalFile, tasksFile, format } = target;
   if (userPrompt.trim() === '' && target.isTemplate(proposal))
     throw userError('empty-proposal', id, proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
   // Throws if the file does not have its format.
-  if (isOneFile(target)) target.format.tasks(proposal);
+  if (isOneFile(target)) format.tasks(proposal);
   if (!gate.requireTasks) return;
   const tasks = readTasks(target, project.root);
-  if (tasks === null) throw userError('no-tasks', tasksFile, 'not found');
-  if (countTasks(tasks).total === 0) throw userError('no-tasks', tasksFile, 'has no tasks');
+  if (tasks === null) throw userError('no-tasks', tasksFile, 'not found', format.firstTask);
+  if (countTasks(tasks).total === 0) throw userError('no-tasks', tasksFile, 'has no tasks', format.firstTask);
 };
 
 /** Describes the files of the change for the prompt. */

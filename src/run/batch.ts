@@ -67,16 +67,18 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
     conflict: (one, other) => sharedClaim(one, other) !== null,
     onBlocked: (item, by) =>
       announce(
-        `${item.spec.change} waits for ${by.spec.change}: both change the requirement "${sharedClaim(by, item)}".`,
+        `${idOf(item.spec)} waits for ${idOf(by.spec)}: both change the requirement "${sharedClaim(by, item)}".`,
       ),
     run: createRunner({ ...services, waiting }, requests),
     isStopped: () => stopSignals.received() !== null || asksToStop(requests.requested()),
   })
     .then((ended) => ({ results: ended.results, interrupted: ended.notStarted.map(notStartedBy(waiting)) }))
     .finally(waiting.dispose);
-  const order = specs.map(({ change }) => change);
+  const order = specs.map(idOf);
   return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
 };
+
+const idOf = ({ target }: RunSpec): string => target.id;
 
 /** A change that cannot be read is reported when it is its turn. */
 const claimsIfReadable = ({ target, project }: RunSpec): Claims => {
@@ -90,8 +92,10 @@ const claimsIfReadable = ({ target, project }: RunSpec): Claims => {
 /** Another process may have taken it out of the queue before the batch was interrupted. */
 const notStartedBy =
   (waiting: Pick<Queue, 'leave'>) =>
-  ({ spec: { change } }: QueuedChange): BatchOutcome =>
-    waiting.leave(change) ? { change, result: null, view: null, note: 'interrupted' } : takenOut(change);
+  ({ spec }: QueuedChange): BatchOutcome => {
+    const change = idOf(spec);
+    return waiting.leave(change) ? { change, result: null, view: null, note: 'interrupted' } : takenOut(change);
+  };
 
 const takenOut = (change: string): BatchOutcome => ({
   change,
@@ -109,7 +113,7 @@ const watchQueue = (
   specs: readonly RunSpec[],
   { announce, onSkipped }: BatchServices,
 ): Pick<Queue, 'leave' | 'dispose'> => {
-  const left = new Set(specs.map(({ change }) => change));
+  const left = new Set(specs.map(idOf));
   const queue = openQueue(specs[0]!.project, [...left]);
   const drop = (change: string): void => {
     if (!left.delete(change)) return;
@@ -153,7 +157,7 @@ const createRunner = (
   const exclusive = createMutex();
 
   return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
-    const { change } = given;
+    const change = idOf(given);
     if (!waiting.leave(change)) return takenOut(change);
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
     // If it cannot be read, the run says why.
@@ -187,11 +191,11 @@ const asFailed = (view: RunView | null): RunView | null => view && { ...view, st
 
 /** Returns the last run of a change if it is complete and no task was added since; null otherwise. */
 const alreadyComplete = async (
-  { project, change, target }: RunSpec,
+  { project, target }: RunSpec,
   env: NodeJS.ProcessEnv,
 ): Promise<{ view: RunView; note: string } | null> => {
-  const saved = await readState(project, change).catch(() => null);
-  const folder = userRecordFolder(project, change, env);
+  const saved = await readState(project, target.id).catch(() => null);
+  const folder = userRecordFolder(project, target.id, env);
   const view = saved && asRecorded(folder, saved);
   if (view?.status !== 'complete' || (await hasNewTasks(project, target, view))) return null;
   const note = isKnown(folder, view)

@@ -1,17 +1,18 @@
 import { agentsOf } from '../config/agents.ts';
 import { userError } from '../errors.ts';
-import { gitDirOf } from '../git/work-tree.ts';
+import type { FoundRepository } from '../git/work-tree.ts';
 import { stopByPromise } from '../ralph/policy.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { type UsableAgents, usableAgents } from './agents.ts';
+import { type UsableAgents, usableAgents } from './plan/agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
+import { startStopwatch, type Stopwatch } from '../process/timers.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
-import { type EarlierPlan, isCurrent, type Planned, planRun, startNow } from './plan.ts';
-import { checkRepository } from './repository.ts';
+import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
+import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
@@ -20,16 +21,15 @@ import { readLastRun } from './resume/last-run.ts';
 import { withNewUntil } from './resume/new-until.ts';
 import { stateFolder } from '../store/paths.ts';
 
-/** A run that can start, as far as that is known without the lock. */
-export interface CheckedStart extends CheckedSpec {
+/** A run that can start, as far as that is known without the lock, with the repository of its project. */
+export interface CheckedStart extends CheckedSpec, FoundRepository {
   readonly planned: Planned;
   /** The agents of the plan that are installed. */
   readonly usable: UsableAgents;
   readonly assignment: Assignment;
   readonly deadline: RunDeadline;
   readonly runSandbox: RunSandbox;
-  /** The start time, from `performance.now()`. */
-  readonly beganMs: number;
+  readonly stopwatch: Stopwatch;
 }
 
 /** Checks everything that the user may have got wrong, before anything is written. */
@@ -42,12 +42,12 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const lastRun = earlier?.lastRun ?? (await readLastRun(given));
   const origin = await checkOrigin(given, services, lastRun);
   const spec = await withNewUntil(origin.spec, services, lastRun);
-  const beganMs = performance.now();
+  const stopwatch = cleanup.add(startStopwatch(), (each) => each.dispose());
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
-  deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
-  await checkRepository({ ...spec, env });
+  deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, stopwatch.elapsedMs);
+  const found = await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
-  const reused = earlier && spec === given ? startNow(earlier.planned) : null;
+  const reused = earlier && spec === given ? reusePlan(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
@@ -55,7 +55,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
-  return { ...origin, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+  return { ...origin, ...found, spec, planned, usable, assignment, deadline, runSandbox, stopwatch };
 };
 
 /** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
@@ -94,9 +94,9 @@ const stoppable = async (
 };
 
 /** Keeps other runs from working on this change, or in this work tree, at the same time. */
-export const lockRun = async ({ spec, planned }: CheckedStart): Promise<ChangeLock> => {
-  const { project, change, options } = spec;
+export const lockRun = ({ spec, planned, gitDir }: CheckedStart): ChangeLock => {
+  const { project, target, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
-  const treeFolder = hasWorktree ? null : ((await gitDirOf(project.root)) ?? stateFolder(project));
-  return lockChange(project, change, { treeFolder });
+  const treeFolder = hasWorktree ? null : (gitDir ?? stateFolder(project));
+  return lockChange(project, target.id, { treeFolder, command: 'ralph' });
 };

@@ -61,6 +61,8 @@ export interface RunContext {
   readonly control: RunControl;
   /** The running time of this run, including the time before an interruption. */
   readonly elapsedMs: () => number;
+  /** Whether an earlier process has begun this run. */
+  readonly isResumed: boolean;
   /** Whether Spool was killed during an iteration of this run. */
   readonly crashedMidIteration: boolean;
   readonly env: NodeJS.ProcessEnv;
@@ -78,7 +80,7 @@ export const ensureRunState = ({
   lock,
   emit,
 }: Pick<RunContext, 'project' | 'plan' | 'lock' | 'emit'>): void => {
-  const deleted = lock.keep();
+  const deleted = lock.reassert();
   makeRunFolder(project, plan.change, plan.run);
   if (deleted)
     emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });

@@ -9,8 +9,8 @@ import { maxTimerMs } from '../process/timers.ts';
 export interface RunDeadline {
   /** Aborted when the run has to end. */
   readonly stop: AbortSignal;
-  /** Replaces the limits. */
-  setLimits(limits: Pick<Limits, 'maxDurationMs' | 'untilMs'>, elapsedMs: number): void;
+  /** Replaces the limits. `elapsedMs` is the running time, without that in which the process is suspended. */
+  setLimits(limits: Pick<Limits, 'maxDurationMs' | 'untilMs'>, elapsedMs: () => number): void;
   /** Ends the run on a signal as well. */
   followSignals(stopSignals: StopSignals): void;
   /** Gives git this much time to finish after the deadline, because there is work to record. */
@@ -32,9 +32,14 @@ export const createRunDeadline = (): RunDeadline => {
   return {
     stop: stop.signal,
     setLimits: ({ maxDurationMs, untilMs }, elapsedMs) => {
-      const leftMs = Math.min(maxDurationMs - elapsedMs, untilMs - Date.now());
+      const leftMs = () => Math.min(maxDurationMs - elapsedMs(), untilMs - Date.now());
+      // A timer does not stop while the process is suspended, so it may be early.
+      const check = () => (leftMs() <= 0 ? stop.abort() : wait());
+      const wait = () => {
+        timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs()), 0), maxTimerMs)).unref();
+      };
       clearTimeout(timer);
-      if (leftMs < maxTimerMs) timer = setTimeout(() => stop.abort(), Math.max(leftMs, 0)).unref();
+      if (leftMs() < Infinity) wait();
     },
     followSignals: (stopSignals) => {
       received = stopSignals.received;

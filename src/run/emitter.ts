@@ -5,7 +5,7 @@ import type { Emit } from '../ralph/events.ts';
 import { publicView, type RunView, type OnRunEvent } from '../ralph/view.ts';
 import { initialView, reduceView } from '../ralph/reduce-view.ts';
 import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
-import type { Planned } from './plan.ts';
+import type { Planned } from './plan/plan.ts';
 import { journalFile } from '../store/paths.ts';
 
 export interface Emitter {

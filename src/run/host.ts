@@ -1,22 +1,20 @@
-import { renameSafely, writeSafely } from '../files/safe.ts';
+import { renameEarlier } from '../files/rename-earlier.ts';
+import { writeSafely } from '../files/safe.ts';
 import { deletedChanges } from '../changes/sources.ts';
-import { tryReadTasks } from '../changes/tasks/read.ts';
 import { adoptContext, contextId, loadContext } from '../store/added-context.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
-import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks, newlyDone, type Task } from '../changes/tasks/task.ts';
 import { boundRecord } from '../ralph/bounds.ts';
 import type { LoopHost } from '../ralph/loop.ts';
-import type { TaskCount } from '../ralph/record.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createAssignmentReader, describeFiles } from './assignment.ts';
-import { createGate } from './gate.ts';
+import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
-import { createWorkTracker } from './track-work.ts';
-import { watchTasks } from './watch-tasks.ts';
-import { releaseWorkspace } from './workspace.ts';
+import { createWorkTracker } from './work/track.ts';
+import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
+import { releaseWorkspace } from './workspace/release-workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
 import { maxTimerMs } from '../process/timers.ts';
 
@@ -24,9 +22,8 @@ import { maxTimerMs } from '../process/timers.ts';
 export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWorkTracker(context);
   const gate = createGate(context);
-  const prompt = createPrompt(context);
-  const runAgent = runHarness(context);
-  const tasks = () => currentTasks(context);
+  const buildPrompt = createPromptBuilder(context);
+  const runAgent = createAgentRunner(context);
   let tasksBefore: readonly Task[] = [];
   const { control } = context;
   const mayWait = () => control.received() === null && !control.isPauseRequested();
@@ -56,8 +53,8 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     context: () => contextId(loadContext(contextOf(context)).text),
     prompt: async (...turn) => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
-      tasksBefore = tasks() ?? [];
-      return prompt(...turn);
+      tasksBefore = workspaceTasks(context) ?? [];
+      return buildPrompt(...turn);
     },
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
     runAgent: async (turn, see) => {
@@ -87,21 +84,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     },
     admit: async () => (await context.cluster?.admit()) ?? null,
     publish: async () => context.cluster?.publish(),
-    tasks: async () => currentTaskCount(context),
-    ticked: async () => newlyDone(tasksBefore, tasks() ?? []),
+    tasks: async () => countWorkspaceTasks(context),
+    ticked: async () => newlyDone(tasksBefore, workspaceTasks(context) ?? []),
     emit: context.emit,
   };
-};
-
-/** Returns null if the change has no tasks, or they cannot be read. */
-const currentTasks = ({ target, workProject }: Pick<RunContext, 'target' | 'workProject'>): readonly Task[] | null => {
-  const tasks = tryReadTasks(target, workProject.root);
-  return tasks === 'unreadable' ? null : tasks;
-};
-
-export const currentTaskCount = (context: Pick<RunContext, 'target' | 'workProject'>): TaskCount | null => {
-  const tasks = currentTasks(context);
-  return tasks && countTasks(tasks);
 };
 
 const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' | 'env'>): ChangeRef => ({
@@ -110,7 +96,7 @@ const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' |
   env,
 });
 
-const createPrompt = (context: RunContext): LoopHost['prompt'] => {
+const createPromptBuilder = (context: RunContext): LoopHost['prompt'] => {
   const { target, workProject, plan, folder, view } = context;
   const readAssignment = createAssignmentReader(context);
   const readContext = createContextReader(context);
@@ -127,7 +113,7 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
       contextContent,
       lastResult: describeResult(last, view()),
     });
-    writeSafely(moveEarlier(iterationPrompt(folder, iteration)), text, 'create');
+    writeSafely(renameEarlier(iterationPrompt(folder, iteration)), text, 'create');
     return { text, context: contextId(contextContent) };
   };
 };
@@ -153,7 +139,7 @@ const createContextReader = (
   };
 };
 
-const runHarness =
+const createAgentRunner =
   (context: RunContext): LoopHost['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, onEvent) => {
     const { findHarness, reporter, plan, folder, stopSignals, guard, sessions } = context;
@@ -164,7 +150,7 @@ const runHarness =
       {
         job: { model: agent.model, allowAll, prompt, promptFile: iterationPrompt(folder, iteration), title },
         tag: `${run}/${iteration}`,
-        logFile: moveEarlier(iterationLog(folder, iteration)),
+        logFile: renameEarlier(iterationLog(folder, iteration)),
         deadlines,
       },
       { onEvent, drained: () => reporter.drained(stopSignals.stop) },
@@ -172,10 +158,3 @@ const runHarness =
     ensureRunState(context);
     return ended;
   };
-
-/** Renames the file of an interrupted iteration with the same number to `0007.log.1`. Returns `file`. */
-const moveEarlier = (file: string): string => {
-  for (let number = 1; statsOf(file); number++)
-    if (!statsOf(`${file}.${number}`)) renameSafely(file, `${file}.${number}`);
-  return file;
-};

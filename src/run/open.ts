@@ -8,22 +8,22 @@ import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { readState } from '../store/state.ts';
 import { pluralise } from '../text/format.ts';
-import { usableAgents } from './agents.ts';
+import { usableAgents } from './plan/agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { CheckedStart } from './check-start.ts';
-import { watchLimits } from './reported-limits.ts';
+import { watchLimits } from './plan/reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
 import { environmentNotice, specNotices } from './start-notices.ts';
-import { planAgain, type Planned } from './plan.ts';
+import { replanIfChanged, type Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
 import { savePrompt } from './assignment.ts';
-import { openWork } from './open-work.ts';
+import { openWork } from './workspace/open-work.ts';
 
 export interface OpenedRun {
   readonly context: RunContext;
@@ -37,21 +37,21 @@ interface LockedRun extends CheckedStart {
 
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (locked: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
-  const { spec, lock, deadline } = locked;
+  const { spec, lock, deadline, repository } = locked;
   const { planned, notices } = await settlePlan(locked, services);
   const { plan, previous } = planned;
   const sandbox = await locked.runSandbox.open(plan, plan.agents);
   const { saveError, ...recording } = openRecording({ ...locked, planned }, services, cleanup);
   const { emit, view, folder, elapsedMs } = recording;
   const announce = (text: string) => emit({ type: 'notice', text });
-  deadline.setLimits(plan.limits, elapsedMs());
+  deadline.setLimits(plan.limits, elapsedMs);
   sandbox?.onNotice(announce);
   notices.forEach(announce);
   const leftovers = await endLeftovers(locked, planned, announce);
   const control = openControl(locked, services, { emit, view, cleanup });
 
   const run = { ...givenBy(spec, services), ...recording, plan, lock, sandbox, control, stopSignals: control };
-  const work = await openWork({ ...run, previous, leftovers, deadline }, cleanup);
+  const work = await openWork({ ...run, previous, leftovers, deadline, repository }, cleanup);
   const sessions = createSessions({ ...run, ...work }, services.openSession);
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {
@@ -59,6 +59,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
     ...work,
     assignment: { ...locked.assignment, userPrompt: savePrompt(folder, locked.assignment.userPrompt) },
     sessions,
+    isResumed: previous !== null,
     crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
   };
   return { context, planned, saveError };
@@ -84,16 +85,16 @@ const givenBy = (
 type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' | 'view'> & Pick<Emitter, 'saveError'>;
 
 const openRecording = (
-  { spec, planned, beganMs }: CheckedStart,
+  { spec, planned, stopwatch }: CheckedStart,
   { env, pid, reporter, findHarness }: RunServices,
   cleanup: Cleanup,
 ): Recording => {
-  const { project, change } = spec;
+  const { project } = spec;
   const { plan, previous } = planned;
-  const folder = makeRunFolder(project, change, plan.run);
+  const folder = makeRunFolder(project, plan.change, plan.run);
   const redactor = createRedactor({ ...env, SPOOL_NOTIFY: spec.options.notify.join('\n') });
-  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - beganMs);
-  const record = userRecordFolder(project, change, env);
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + stopwatch.elapsedMs());
+  const record = userRecordFolder(project, plan.change, env);
   const emitter = createEmitter({
     project,
     planned,
@@ -120,8 +121,8 @@ const openControl = (
   { emit, view, cleanup }: Pick<RunContext, 'emit' | 'view'> & { cleanup: Cleanup },
 ): RunControl => {
   const signals = onStopSignals(() => emit({ type: 'notice', text: 'Stopping… (Ctrl-C again to force quit)' }));
-  const { project, change } = spec;
-  const control = withControl(signals, { project, change, env, emit, view, batch });
+  const { project, target } = spec;
+  const control = withControl(signals, { project, change: target.id, env, emit, view, batch });
   cleanup.add(control, (each) => each.dispose());
   deadline.followSignals(control);
   return control;
@@ -130,7 +131,7 @@ const openControl = (
 /** Returns the final plan, under the lock, and the notices about it. */
 const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
-  const found = await planAgain(before, { ...spec, env });
+  const found = await replanIfChanged(before, { ...spec, env });
   const { previous, damage } = found;
   if (previous) checkUnchanged(spec, { env, agreed, saved: previous.saved });
   trusted.check({ ...spec, ...found });
@@ -151,8 +152,8 @@ const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, 
   };
 };
 
-const replaceDamaged = ({ project, change }: RunSpec, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
-  `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
+const replaceDamaged = ({ project, target }: RunSpec, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
+  `${text} The damaged file is saved as ${replaceState(project, target.id, rebuilt)}.`;
 
 /**
  * Terminates processes of runs whose Spool is gone, whether the runs are resumed or not. Returns how many there were.

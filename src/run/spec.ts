@@ -7,8 +7,7 @@ import type { Project } from '../store/project.ts';
 /** What to run. */
 export interface RunSpec {
   readonly project: Project;
-  readonly change: string;
-  /** The change itself. */
+  /** The change to run. */
   readonly target: Change;
   /** What the user asks for in addition to the change. If empty, a resumed run uses its earlier prompt. */
   readonly prompt: string;
@@ -37,6 +36,6 @@ export const runSpec = (
   { forChange, fileFor, explicit, passLists }: Pick<Resolved, 'forChange' | 'fileFor' | 'explicit' | 'passLists'>,
   of: Pick<RunSpec, 'project' | 'target' | 'prompt' | 'cwd'>,
 ): RunSpec => {
-  const change = of.target.id;
-  return { ...of, change, options: forChange(change), fileSettings: fileFor(change), explicit, passLists };
+  const { id } = of.target;
+  return { ...of, options: forChange(id), fileSettings: fileFor(id), explicit, passLists };
 };

@@ -15,14 +15,15 @@ import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeadline } from './deadline.ts';
 import { checkStart, lockRun } from './check-start.ts';
-import { createLoopHost, currentTaskCount } from './host.ts';
+import { createLoopHost } from './host.ts';
 import { createChangeOf } from './new-change.ts';
 import { createNotifier } from './notify/notify.ts';
 import { openRun, type OpenedRun } from './open.ts';
-import type { Planned } from './plan.ts';
+import type { Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
-import { announceUnsettled } from './changed-goal.ts';
+import { announceUnsettled } from './gate/changed-goal.ts';
+import { countWorkspaceTasks } from './workspace/tasks.ts';
 
 /** The maximum number of guarded files that are announced. */
 const maxGuarded = 50;
@@ -42,7 +43,7 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
     return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
       const checked = await checkStart(given, services, cleanup);
       const created = await createChangeOf(given, cleanup);
-      const lock = cleanup.add(await lockRun(checked), (each) => each.release());
+      const lock = cleanup.add(lockRun(checked), (each) => each.release());
       const opened = await openRun({ ...checked, lock }, services, cleanup).catch(created.keepIfLogged);
       created.keep();
       return await runToEnd(opened, checked.deadline);
@@ -60,8 +61,8 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
     notifier.onEvent(event, view());
   };
   const guarded = plan.gate.allowTampering ? [] : context.guard.names(context.redactor).slice(0, maxGuarded);
-  const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
-  const tasks = currentTaskCount(context);
+  const commands = trusted.originsOf({ options, plan, previous: planned.previous });
+  const tasks = countWorkspaceTasks(context);
   const repository = context.tree && { branch: headBranch(context.tree) };
   const format = isOneFile(context.target) ? { format: context.target.format.name } : {};
   const at = new Date().toISOString();
@@ -87,11 +88,12 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
 
 /**
  * Deletes the recorded goal, so that the next run of the change starts with a new one, and records the verified commit.
+ * What was changed with --allow-tampering is still known to `spool archive`.
  */
-const recordComplete = async ({ project, plan, workspace, env }: RunContext): Promise<void> => {
+const recordComplete = async ({ project, plan, workspace, guard, env }: RunContext): Promise<void> => {
   const folder = userRecordFolder(project, plan.change, env);
   createFolder(folder);
-  forgetGoal(folder);
+  if (!plan.gate.allowTampering || guard.check().length === 0) forgetGoal(folder);
   const tip = workspace.branch === null ? null : await tipOf(project.root, workspace.branch);
   if (tip !== null) recordTip(folder, plan.run, tip);
 };

@@ -27,7 +27,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { type EarlierPlan, type Planned, planRun } from './plan.ts';
+import { type EarlierPlan, type Planned, planRun } from './plan/plan.ts';
 import { readLastRun } from './resume/last-run.ts';
 import type { RunSpec } from './spec.ts';
 
@@ -45,9 +45,8 @@ export interface TrustedRuns {
 }
 
 interface OneRun {
-  readonly change: string;
   readonly options: Options;
-  readonly plan: Pick<RunPlan, 'agents' | 'gate'>;
+  readonly plan: Pick<RunPlan, 'change' | 'agents' | 'gate'>;
   /** The run that it resumes. */
   readonly previous: Planned['previous'];
 }
@@ -96,7 +95,7 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
       const isRelevant = (source: string) =>
         key === 'harness'
           ? run.plan.agents.some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
-          : source === sourceFor(config, run.change, key);
+          : source === sourceFor(config, run.plan.change, key);
       const needed = new Set(sources.filter(isRelevant));
       const howToSee = (path: string) => {
         const files = [join(project.root, path), join(root, path)];
@@ -124,19 +123,17 @@ const planEarly = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Earlier
   }
 };
 
-const expectedRun = ({ change, options }: RunSpec, earlier: EarlierPlan | null): OneRun => ({
-  change,
+const expectedRun = ({ target, options }: RunSpec, earlier: EarlierPlan | null): OneRun => ({
   options,
-  plan: earlier?.planned.plan ?? { agents: agentsOf(options), gate: options },
+  plan: earlier?.planned.plan ?? { change: target.id, agents: agentsOf(options), gate: options },
   previous: earlier?.planned.previous ?? null,
 });
 
-/** A change that is created with its run may get another ID. It is the only one. */
-const specOf = ({ specs }: TrustRequest, change: string): RunSpec =>
-  specs.find((spec) => spec.change === change) ?? specs[0]!;
+const specOf = ({ specs }: TrustRequest, change: string): RunSpec => specs.find(({ target }) => target.id === change)!;
 
 /** Returns the sources of the settings that a run uses. */
-const neededBy = (request: TrustRequest, { change, options, plan, previous }: OneRun): string[] => {
+const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): string[] => {
+  const { change } = plan;
   const { config, specs, parallel } = request;
   const { explicit } = specOf(request, change);
   const hasWorktree =
@@ -177,7 +174,8 @@ export const withRecordedVerify = (of: RecordedVerify): Config => {
   return { ...config, ownVerify: new Map([...(config.ownVerify ?? []), [change, { source, commands }]]) };
 };
 
-const withRecorded = (request: TrustRequest, { change, plan, previous }: OneRun): Config => {
+const withRecorded = (request: TrustRequest, { plan, previous }: OneRun): Config => {
+  const { change } = plan;
   const { target, explicit } = specOf(request, change);
   const isOwn = explicit.has('verify') || previous?.view.settings?.explicit.includes('verify');
   return isOwn ? request.config : withRecordedVerify({ ...request, change, target, commands: plan.gate.verify });
@@ -207,7 +205,8 @@ export const sourceFor = ({ changes, ownVerify }: Config, change: string, key: C
 
 const originsOf = (request: TrustRequest, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
   const { config, givenBy, findHarness } = request;
-  const { change, options, plan } = run;
+  const { options, plan } = run;
+  const { change } = plan;
   const { explicit } = specOf(request, change);
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
   const origin = (key: CommandKey, command: string): CommandOrigin => {

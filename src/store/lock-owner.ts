@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { readSafely } from '../files/safe.ts';
 import { parseJsonText } from '../text/json.ts';
 import { isAlive as isProcess, processStart } from '../process/start-time.ts';
-import { count, isoTime, matching, object, required, type Shape, text, withFallback } from '../text/shape.ts';
+import { count, isoTime, matching, object, oneOf, required, type Shape, text, withFallback } from '../text/shape.ts';
 
 export interface LockOwner {
   readonly id: string;
@@ -14,7 +14,13 @@ export interface LockOwner {
   readonly since: string;
   /** The change, or the command, that it is held for. */
   readonly purpose: string;
+  /** What its owner does with a change. */
+  readonly command: LockingCommand;
 }
+
+const commands = ['ralph', 'archive', 'land', 'rewind'] as const;
+
+export type LockingCommand = (typeof commands)[number];
 
 /** Returns the live owner of a lock; null if it is free. A folder in its place counts as free. */
 export const lockOwner = (path: string): LockOwner | null => {
@@ -75,7 +81,15 @@ export const readOwner = (path: string): LockOwner | null => {
   } catch {
     // Spool did not write it.
   }
-  return { id: unreadable + versionOf(path), pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
+  return {
+    id: unreadable + versionOf(path),
+    pid: 0,
+    start: 'none',
+    host: hostName(),
+    since: '',
+    purpose: '',
+    command: 'ralph',
+  };
 };
 
 /** Changes when the file is replaced. The author of a clone cannot know it in advance. */
@@ -91,4 +105,5 @@ const ownerIn: Shape<LockOwner> = object<LockOwner>({
   host: required(text),
   since: withFallback('', isoTime),
   purpose: withFallback('', text),
+  command: withFallback('ralph', oneOf(commands)),
 });

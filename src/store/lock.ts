@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { linkSafely, removeSafely, renameSafely, touchSafely, writeSafely } from '../files/safe.ts';
 import { processStart } from '../process/start-time.ts';
-import { hostName, isAlive, isUnreadable, type LockOwner, readOwner } from './lock-owner.ts';
+import { type LockingCommand, hostName, isAlive, isUnreadable, type LockOwner, readOwner } from './lock-owner.ts';
 
 export type Locking =
   | ({
@@ -19,7 +19,7 @@ export interface Lock {
   /** Identifies its owner. */
   readonly id: string;
   /** Creates the file again if it was deleted. Returns the owner if another process has taken the lock. */
-  keep(): LockOwner | null;
+  reassert(): LockOwner | null;
   /** Shows other machines that the owner is alive. */
   beat(): void;
   release(): void;
@@ -29,7 +29,8 @@ export interface Lock {
  * Takes a lock that one live process can hold. The file appears complete or not at all (a hard link to a finished file).
  * Exactly one of several processes replaces the lock of a dead owner: the one that holds a lock on that lock file.
  */
-export const acquireLock = (path: string, purpose: string): Locking => acquire(path, newOwner(purpose), 0);
+export const acquireLock = (path: string, purpose: string, command: LockingCommand = 'ralph'): Locking =>
+  acquire(path, newOwner(purpose, command), 0);
 
 /** How often the lock may change hands while this process waits. */
 const maxTries = 1000;
@@ -44,7 +45,8 @@ const acquire = (path: string, mine: LockOwner, depth: number): Locking => {
     if (owner === null && isLink(path)) throw userError('io', path, 'it is a symbolic link');
     if (owner === null) continue;
     if (isAlive(path, owner)) return { kind: 'taken', by: owner };
-    if (depth === maxDepth) throw userError('unsafe-file', path, 'is one of several leftover locks');
+    if (depth === maxDepth)
+      throw userError('unsafe-file', path, 'is one of several leftover locks', 'Delete it and try again.');
     const turn = acquire(`${path}.${owner.id}`, mine, depth + 1);
     // Another process is replacing the lock.
     if (turn.kind === 'taken') return turn;
@@ -68,7 +70,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
     kind: 'held',
     id: mine.id,
     replaced,
-    keep: () => {
+    reassert: () => {
       if (isMine()) return null;
       const found = readOwner(path);
       // Not written by Spool.
@@ -81,7 +83,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
       try {
         touchSafely(path);
       } catch {
-        // It was deleted: `keep` creates it again.
+        // It was deleted: `reassert` creates it again.
       }
     },
     release: () => {
@@ -134,11 +136,12 @@ const replaceDead = (
   }
 };
 
-const newOwner = (purpose: string): LockOwner => ({
+const newOwner = (purpose: string, command: LockingCommand): LockOwner => ({
   id: crypto.randomUUID(),
   pid: process.pid,
   start: processStart(process.pid) ?? '',
   host: hostName(),
   since: new Date().toISOString(),
   purpose,
+  command,
 });

@@ -44,7 +44,7 @@ export const openNotes = (of: NotesOf): Pick<Notes, 'read'> => {
 };
 
 /** Opens the notes of a run that is started or resumed. Called before the run is recorded, because after that the notes in the record count. */
-export const takeOverNotes = (of: WritableNotesOf): Notes => {
+export const adoptNotes = (of: WritableNotesOf): Notes => {
   const recorded = recordedIn(of);
   createFolder(recorded);
   if (!isKnown(of.record, of))

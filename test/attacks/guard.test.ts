@@ -169,6 +169,31 @@ describe('an agent does not close an open task', () => {
     expect(second!.rejected).toBeNull();
   });
 
+  const tasksFile = `.spool/changes/${change}/tasks.md`;
+  const story = '## Tasks / Subtasks\n\n- [x] Plan it\n- [ ] Build it\n\n## Dev Notes\n\nNone.\n';
+
+  test.each([
+    [
+      'below an optional task',
+      tasksFile,
+      '- [x] Plan it\n- [ ]* Polish it\n- [ ] Build it\n',
+      '- [x] Plan it\n- [ ]* Polish it\n  - [ ] Build it\n',
+    ],
+    ['out of the tasks', 'story.md', story, '## Tasks / Subtasks\n\n- [x] Plan it\n\n## Dev Notes\n\n- [ ] Build it\n'],
+  ])('that it moves %s, also with --allow-tampering', async (_, path, before, moved) => {
+    const writes = (text: string) => `printf -- '${text.replaceAll('\n', '\\n')}' > ${path}; ${promise}`;
+    const project = createProject({
+      files: { [path]: before },
+      agent: [writes(moved), writes(moved.replace('[ ] Build', '[x] Build'))],
+    });
+    const target = path === tasksFile ? ['--change', change] : ['--file', path];
+    const args = [...target, '--require-tasks', '--allow-tampering', '--max-iterations', '2', '--retry-delay', '10ms'];
+    expect(await project.spool('ralph', ...args)).toMatchObject({ code: 0 });
+    const [first, second] = project.history(path === tasksFile ? change : 'story');
+    expect(first!.rejected).toContain('1 open task: "Build it"');
+    expect(second!.rejected).toBeNull();
+  });
+
   test('with a schema that names another task file', async () => {
     const schema = 'openspec/schemas/my/schema.yaml';
     const names = (file: string) => `apply:\n  tracks: ${file}\n`;
@@ -189,5 +214,18 @@ describe('an agent does not close an open task', () => {
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(project.history('c1')[1]!.rejected).toContain('schema.yaml was changed');
+
+    // What counts the tasks of the change now is not what the run has guarded.
+    const edited = `c1: ${schema} was changed while an agent worked`;
+    const listed = await project.spool('list');
+    expect(listed.stderr).toContain(`${edited}. To accept it: spool accept c1\n`);
+    const refused = `spool: ${edited}, so c1 was not archived. Restore it, or accept it with: spool accept c1\n`;
+    expect(await project.spool('archive', 'c1')).toMatchObject({ code: 2, stderr: refused });
+    const allowed = await project.spool(...once, '--allow-tampering');
+    expect(allowed).toMatchObject({ code: 0 });
+    expect(await project.spool('archive', 'c1', '--no-specs')).toMatchObject({ code: 2, stderr: refused });
+    expect(await project.spool('accept', 'c1')).toMatchObject({ code: 0 });
+    expect((await project.spool('list')).stderr).toBe('');
+    expect(await project.spool('archive', 'c1', '--no-specs')).toMatchObject({ code: 0 });
   });
 });

@@ -187,6 +187,22 @@ test('time in which the machine is suspended does not count as idle time', async
   expect(await loop.result).toMatchObject({ code: 0 });
 });
 
+test('time in which the machine is suspended does not count towards --max-duration', async () => {
+  const offset = 'offset';
+  const project = createProject({ agent: [`echo 7200000 > "$HOME/${offset}"`, promise] });
+  writeFileSync(join(project.home, offset), '0');
+  const env = {
+    NODE_OPTIONS: `--import ${join(root, 'test/fixtures/clock.mjs')}`,
+    CLOCK_OFFSET: join(project.home, offset),
+    CLOCK_IS_SUSPENDED: '1',
+  };
+
+  const { code, stderr } = await project.start([...run, '--max-duration', '1h'], { env }).result;
+  expect(code, stderr).toBe(0);
+  expect(project.history()).toHaveLength(2);
+  expect(project.state().elapsedMs).toBeLessThan(3_600_000);
+});
+
 test('--max-duration ends the current iteration and the run', async () => {
   const project = createProject({ agent: ['while :; do echo hi; sleep 0.05; done'] });
 

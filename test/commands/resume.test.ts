@@ -8,9 +8,9 @@ const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
 const interrupted = 'kill -INT $PPID; sleep 5';
 const config = '.spool/config.json';
 
-test('the end of a run with --allow-all says that its permissions are not taken over', async () => {
+test('the end of a run with --allow-all says that its permissions are not reused', async () => {
   const project = createProject({ agent: ['true', interrupted, 'true'] });
-  const note = '(with --allow-all again: permissions are not taken over)';
+  const note = '(with --allow-all again: permissions are not reused)';
   const limited = await project.spool(...run, '--allow-all', '--max-iterations', '1');
   expect(limited.stderr).toMatch(/Try again {3}spool ralph \S+ --resume\n +\(with --allow-all again/);
   const stopped = await project.spool(...run, '--allow-all');

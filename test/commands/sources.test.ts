@@ -1,11 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { itoTree, kiroTree, noSpool, openSpecTree, specKitTree } from '../fixtures/specs/trees.ts';
 import { promise } from '../support/agents.ts';
-import { change, createProject, root, type TestProject } from '../support/project.ts';
+import { change, createProject, root, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const openSpecProgram = join(root, 'node_modules/@fission-ai/openspec/bin/openspec.js');
@@ -299,6 +308,22 @@ describe('several sources in one project', () => {
   });
 });
 
+test('a folder whose name cannot be an ID is named, and ignored', async () => {
+  const project = createProject({
+    files: { ...noSpool, 'openspec/changes/a/proposal.md': 'A.\n', 'openspec/changes/--all/proposal.md': 'B.\n' },
+  });
+  mkdirSync(project.path('openspec/changes/new\nline'));
+  mkdirSync(project.path('openspec/changes/.hidden'));
+  const lines = [
+    'openspec/changes/--all is ignored: a name that begins with "-" is taken for an option. Rename it.',
+    'openspec/changes/new\\nline is ignored: its name has control characters. Rename it.',
+  ];
+  const list = await project.spool('list', '--json');
+  expect(list).toMatchObject({ code: 0, stderr: `${lines.join('\n')}\n` });
+  expect(JSON.parse(list.stdout)).toMatchObject([{ id: 'a' }]);
+  expect((await project.spool('validate')).stderr).toBe(list.stderr);
+});
+
 test('the folders of other tools are a setting', async () => {
   const files = Object.fromEntries(
     Object.entries(openSpecTree).map(([path, text]) => [path.replace('openspec/', 'docs/.openspec/'), text]),
@@ -489,7 +514,8 @@ describe('a change with a damaged file does not hide the others', () => {
     const table = await project.spool('list');
     expect(table.code).toBe(0);
     expect(table.stdout).toMatch(/\nlinked +openspec +damaged +never +- +-\n/);
-    for (const [id, problem] of Object.entries(damaged)) expect(table.stderr).toContain(`${id}: ${problem}, so `);
+    for (const [id, problem] of Object.entries(damaged))
+      expect(table.stderr).toContain(`${id}: ${problem}, so Spool does not use it. Replace it with a regular file.\n`);
 
     const validated = await project.spool('validate', '--all');
     expect(validated).toMatchObject({ code: 1, stderr: '' });
@@ -522,6 +548,31 @@ describe('a change with a damaged file does not hide the others', () => {
     });
   });
 
+  test('in a folder that cannot be read', async () => {
+    const project = createProject({ files, agent: [promise] });
+    chmodSync(project.path('openspec/changes'), 0o000);
+    onTestFinished(() => chmodSync(project.path('openspec/changes'), 0o755));
+    // The superuser reads every folder unless this capability is dropped.
+    const limited = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'];
+    const [command = '', ...prefix] = process.getuid?.() === 0 ? [...limited, process.execPath] : [process.execPath];
+    const spool = (...args: string[]) =>
+      startProcess(command, [...prefix, spoolProgram, ...args], { cwd: project.folder, env: project.env }).result;
+    const problem = 'Cannot access openspec/changes: permission denied.';
+
+    expect(await spool('list')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^fine /m),
+      stderr: `${problem}\n`,
+    });
+    expect(await spool('list', '--archived')).toMatchObject({ code: 0, stderr: `${problem}\n` });
+    expect(await spool('validate', '--all')).toMatchObject({ code: 0, stderr: `${problem}\n` });
+    expect(await spool('show', 'fine')).toMatchObject({ code: 0, stderr: '' });
+    expect(await spool('validate', 'good')).toMatchObject({
+      code: 1,
+      stderr: `spool: ${problem.replace('openspec', project.path('openspec'))}\n`,
+    });
+  });
+
   test('in the list to choose from, where it cannot be chosen', async () => {
     const project = createDamaged();
     const terminal = openTerminal(project, ['ralph']);
@@ -537,7 +588,7 @@ describe('a change with a damaged file does not hide the others', () => {
     symlinkSync('openspec-real', project.path('openspec'));
     const list = await project.spool('list');
     expect(list).toMatchObject({ code: 0, stdout: expect.stringContaining(change) });
-    expect(list.stderr).toMatch(/^openspec is a symbolic link, so [^\n]+\n$/);
+    expect(list.stderr).toBe('openspec is a symbolic link, so Spool does not use it. Replace it with a folder.\n');
     expect(await project.spool('status', 'a')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('openspec is a symbolic link'),

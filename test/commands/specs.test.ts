@@ -134,11 +134,14 @@ test('archive and validate follow no link', async () => {
   project.git('rm', '-rq', '.spool/specs/auth');
   mkdirSync(project.path('.spool/specs'), { recursive: true });
   symlinkSync(outside, project.path('.spool/specs/auth'));
-  for (const command of ['archive', 'validate'])
-    expect(await project.spool(command, change)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('is a symbolic link') as string,
-    });
+  const problem = '.spool/specs/auth is a symbolic link, so Spool does not use it. Replace it with a folder.';
+  expect(await project.spool('archive', change)).toMatchObject({
+    code: 2,
+    stderr: `spool: ${project.path(problem)}\n`,
+  });
+  const validated = await project.spool('validate', change, '--json');
+  expect(validated).toMatchObject({ code: 1, stderr: '' });
+  expect(JSON.parse(validated.stdout)).toMatchObject({ changes: [{ issues: [{ message: problem }] }] });
   expect(readdirSync(outside)).toEqual(['spec.md']);
 });
 
@@ -158,6 +161,13 @@ test('a main spec that is not UTF-8 is not rewritten', async () => {
   expect(await project.spool('archive', change)).toMatchObject({
     code: 2,
     stderr: `spool: ${main} is not UTF-8. Convert it and try again.\n`,
+  });
+  const message = `${main} is not UTF-8. Convert it and try again.`;
+  const validated = await project.spool('validate', change, '--json');
+  expect(validated).toMatchObject({ code: 1, stderr: '' });
+  expect(JSON.parse(validated.stdout)).toMatchObject({
+    valid: false,
+    changes: [{ change, issues: [{ level: 'error', file: folder, line: null, message }] }],
   });
 });
 

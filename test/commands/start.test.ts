@@ -281,7 +281,7 @@ describe('the list', () => {
 describe('--resume', () => {
   const flags = ['--max-iterations', '1', '--verify', 'true', '--max-stalled', '7', '--until', '07:00', '--no-commit'];
 
-  test('takes over the whole plan of the last run except permissions; explicit flags win and are announced', async () => {
+  test('uses the whole plan of the last run except permissions; explicit flags win and are announced', async () => {
     const project = createProject({ agent: [says('working'), promise] });
     const notify = 'cat >> "$HOME/told"';
     await project.spool('ralph', '002-01', 'Start here', ...flags, '--allow-all', '--notify', notify, '--model', 'a/b');
@@ -294,7 +294,7 @@ describe('--resume', () => {
     expect(resumed.stderr).toContain(
       `Using the settings of the last run (${before.run}), except: --max-iterations is 3 (was 1).`,
     );
-    expect(resumed.stderr).toContain('The last run had --allow-all. Permissions are not taken over');
+    expect(resumed.stderr).toContain('The last run had --allow-all. Permissions are not reused');
     const { run: _, gate, limits, agents, commit, allowAll, maxIterations } = project.state();
     expect({ gate, agents, commit }).toEqual({ gate: before.gate, agents: before.agents, commit: before.commit });
     expect({ allowAll, maxIterations, stalled: limits.maxStalled }).toEqual({
@@ -338,7 +338,7 @@ describe('--resume', () => {
     expect(project.state()).toMatchObject({ status: 'interrupted' });
   });
 
-  test('does not take over the plan of a run that was edited', async () => {
+  test('does not use the plan of a run that was edited', async () => {
     const project = createProject({ agent: [says('working')] });
     await project.spool('ralph', '002-01', ...flags);
     const state = project.state();

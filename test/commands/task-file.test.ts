@@ -242,6 +242,15 @@ describe('a JSON task file', () => {
     expect(prompt).not.toContain('- [x]');
   });
 
+  test('without an entry names the one to add', async () => {
+    const project = withPlan([promise], { 'prd.json': '{ "userStories": [] }\n', 'empty.json': '' });
+    const refused = async (path: string) => (await project.spool('ralph', '--file', path, '--require-tasks')).stderr;
+    expect(await refused('prd.json')).toBe(
+      'spool: --require-tasks: prd.json has no tasks. Add a story to "userStories", such as { "title": "…", "passes": false }, or remove the flag.\n',
+    );
+    expect(await refused('empty.json')).toContain('it is empty. Write { "userStories": [{ "title": "…"');
+  });
+
   test.each([
     ['a reworded story', `sed -i 's/Tests/Nothing/' prd.json`],
     ['a broken file', `echo '{' > prd.json`],

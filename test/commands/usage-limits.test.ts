@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, root } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change, '--retry-delay', '5ms'];
@@ -37,7 +39,9 @@ test('on a terminal a usage limit is announced in one line, and the status line 
   await eventually(() => text().some((line) => /^ Resuming in 1m \d+s$/.test(line)), 'the countdown');
 
   expect(text().filter((line) => /429|limit/i.test(line))).toEqual([
-    expect.stringMatching(/^Usage limit reached: Too many requests, .* \(HTTP 429\)\. Resuming at \d\d:\d\d\.$/),
+    expect.stringMatching(
+      /^Usage limit reached: Too many requests, .* \(HTTP 429\)\. Resuming (?:tomorrow )?at \d\d:\d\d\.$/,
+    ),
   ]);
   terminal.type('\u0003');
   expect(await terminal.exitCode).toBe(130);
@@ -76,21 +80,29 @@ test('a limit that resets after --max-wait is not waited for', async () => {
 });
 
 test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues after a restart', async (signal) => {
-  const project = createProject({ agent: [limited('usage limit reached, try again in 4s'), promise] });
+  const message = 'usage limit reached, try again in 1 hour';
+  const project = createProject({ agent: [limited(message), promise] });
   const loop = project.start(run);
-  await loop.printed('Resuming in');
+  await loop.printed('Resuming ');
   await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /waiting until .*: usage limit of opencode: usage limit reached, try again in 4s/,
+    new RegExp(`waiting until .*: usage limit of opencode: ${message}`),
   );
   loop.kill(signal);
   await loop.result;
   const { cooldowns } = project.state();
 
-  const again = await project.spool(...run);
+  const offset = join(project.home, 'offset');
+  writeFileSync(offset, '0');
+  const clock = { NODE_OPTIONS: `--import ${join(root, 'test/fixtures/clock.mjs')}`, CLOCK_OFFSET: offset };
+  const again = project.start(run, { env: clock });
+  await again.printed(`usage limit of opencode: ${message}`);
+  expect(project.calls()).toHaveLength(1);
+  writeFileSync(offset, String(2 * 3_600_000));
 
-  expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(/^Resuming in \d.*: usage limit of opencode: usage limit reached, try again in 4s/m);
+  const { code, stderr } = await again.result;
+  expect(code, stderr).toBe(0);
+  expect(stderr).toMatch(new RegExp(`^Resuming .*: usage limit of opencode: ${message}`, 'm'));
   expect(project.history()).toMatchObject([{ iteration: 1, deferred: [{ error: { kind: 'rate-limit' } }] }]);
   expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(cooldowns.opencode!);
 });

@@ -10,11 +10,13 @@ import { openTerminal } from '../support/terminal.ts';
 const other = '002-02_other-change-with-a-long-name-that-fills-the-line';
 const files = { [`.spool/changes/${other}/proposal.md`]: '# Other\n\nText.\n' };
 
+const waits = (file: string) => `until [ -e "$HOME/${file}" ]; do sleep 0.01; done`;
+
 const textOf = (lines: readonly { readonly text: string }[]): string[] =>
   lines.map(({ text }) => text.trimEnd()).filter((text) => text !== '');
 
-const watch = (project: TestProject, columns: number) => {
-  const terminal = openTerminal(project, ['watch'], { columns });
+const watch = (project: TestProject, columns: number, script?: string) => {
+  const terminal = openTerminal(project, ['watch'], { columns, ...(script === undefined ? {} : { script }) });
   const screen = () => fullScreenOf(terminal.raw());
   return {
     ...terminal,
@@ -168,6 +170,44 @@ test.each([100, 50])('at %d columns the keys also work while a run is opened', a
   await terminal.has(/^> interrupted/);
   terminal.type('q');
   expect(await terminal.exitCode).toBe(0);
+});
+
+test('Ctrl-Z suspends it, with the terminal as it was before, and fg draws it again', async () => {
+  const project = createProject({ agent: [waitsFor('never')] });
+  const loop = project.start(['ralph', '--change', change]);
+  await loop.printed('waiting for never');
+  const suspended = (name: string) => `stty -a > ../home/${name}; echo "suspended: ${name}"; ${waits(`after-${name}`)}`;
+  const script = `"$@"; ${suspended('table')}; fg; ${suspended('run')}; fg`;
+  const terminal = watch(project, 80, script);
+  const modesAt = (name: string) => readFileSync(project.path(`../home/${name}`), 'utf8');
+  /** What was written since the shell had the terminal. */
+  const since = (name: string) => terminal.raw().split(`suspended: ${name}\r\n`)[1] ?? '';
+
+  await terminal.has(/^> running +002-01/);
+  terminal.type('\u001a');
+  await terminal.shows('suspended: table');
+  expect(terminal.raw()).toMatch(/\u001b\[\?25h\u001b\[\?1049l[^]*suspended: table/);
+  expect(modesAt('table')).toMatch(/\bicanon\b/);
+  expect(modesAt('table')).not.toMatch(/-icanon|-echo\b|-isig/);
+  project.write('../home/after-table', '');
+  await eventually(() => /\u001b\[\?1049h[^]*running[^]*\u001b\[J/.test(since('table')), 'the table again');
+
+  terminal.type('\r');
+  await terminal.shown(/waiting for never/);
+  terminal.type('\u001a');
+  await terminal.shows('suspended: run');
+  // The screen of the shell, without any line of the live view.
+  const [, left = ''] = since('table').split('\u001b[?1049l');
+  expect(left).not.toMatch(/back|working/);
+  expect(modesAt('run')).not.toContain('-icanon');
+  project.write('../home/after-run', '');
+  await eventually(() => /\u001b\[\?1049h[^]*waiting for never[^]*q or Esc back/.test(since('run')), 'the run again');
+  terminal.type('q');
+  await terminal.has(/^> running +002-01/);
+  terminal.type('q');
+  expect(await terminal.exitCode).toBe(0);
+  loop.kill('SIGTERM');
+  await loop.result;
 });
 
 test('archived runs are not listed, and queued changes are', async () => {

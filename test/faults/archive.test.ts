@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { isStopped } from '../support/processes.ts';
 import { createProject, root, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 
 const id = '001-01_add-2fa';
@@ -40,12 +42,15 @@ const state = ({ path }: TestProject): string[] =>
 
 /** Kills at a number of changes to the file system after the first one that concerns `from`. */
 const killedAt = (project: TestProject, from: string, at: number) =>
+  archive(project, { KILL_FROM: from, KILL_AT: String(at) }).result;
+
+const archive = (project: TestProject, env: NodeJS.ProcessEnv) =>
   startProcess(process.execPath, ['--require', join(root, 'test/fixtures/kill-at.cjs'), spoolProgram, 'archive', id], {
     cwd: project.folder,
-    env: { ...project.env, KILL_FROM: from, KILL_AT: String(at) },
-  }).result;
+    env: { ...project.env, ...env },
+  });
 
-test('an archiving that is killed at any write is undone or finished by the next command', async () => {
+test('an archive command that is killed at any write is undone or finished by the next command', async () => {
   const project = createProject({ files });
   const before = contents(project);
   const reset = () => {
@@ -93,7 +98,7 @@ const killedMidway = async () => {
 };
 
 test.each([['list'], ['validate'], ['archive', '001'], ['ralph', '--status']])(
-  'spool %s finishes an archiving that was killed, and says so',
+  'spool %s finishes an archive command that was killed, and says so',
   async (...args) => {
     const project = await killedMidway();
     expect(project.exists(`.spool/changes/${id}`)).toBe(true);
@@ -123,7 +128,7 @@ test('a main spec that was edited after the kill is kept, and archiving again me
   expect(project.read('.spool/specs/legacy/spec.md')).toBe(spec('legacy', requirement('Telex')));
 });
 
-test('an archiving that cannot be finished stops no other command, and is finished later', async () => {
+test('an archive command that cannot be finished stops no other command, and is finished later', async () => {
   const project = await killedMidway();
   const [folder, moved] = [project.path('.spool/specs/legacy'), `${project.home}/moved`];
   renameSync(folder, moved);
@@ -131,7 +136,7 @@ test('an archiving that cannot be finished stops no other command, and is finish
   const list = await project.spool('list');
   expect(list).toMatchObject({ code: 0, stdout: expect.stringContaining(id) as string });
   expect(list.stderr).toMatch(
-    /^An archiving was interrupted, and cannot be finished yet: \S+legacy is a symbolic link/,
+    /^"spool archive" was interrupted, and cannot be finished yet: \S+legacy is a symbolic link/,
   );
   expect(readdirSync(moved)).toEqual(['spec.md']);
 
@@ -167,4 +172,31 @@ test('a journal that Spool has not written changes nothing', async () => {
     expect(project.exists('.git/spec.md')).toBe(false);
     rmSync(project.path('.spool/.state/archive.json'), { force: true });
   }
+});
+
+test('of two archivings at once, the second says what the first does', async () => {
+  const project = createProject({ files });
+  const stoppedAt = async (from: string) => {
+    const stopped = archive(project, { KILL_FROM: from, KILL_AT: '0', KILL_SIGNAL: 'SIGSTOP' });
+    await eventually(() => isStopped(stopped.pid), `the stop at ${from}`);
+    return stopped;
+  };
+  // Before it has the lock, and while it has it.
+  const late = await stoppedAt(id);
+  const first = await stoppedAt('archive.json');
+  expect(await project.spool('archive', id)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      new RegExp(
+        `^spool: ${id} is being archived by another process \\(PID ${first.pid}, .*\\)\\. Try again when it has finished\\.\\n$`,
+      ),
+    ),
+  });
+  process.kill(first.pid, 'SIGCONT');
+  expect(await first.result).toMatchObject({ code: 0 });
+  process.kill(late.pid, 'SIGCONT');
+  expect(await late.result).toMatchObject({
+    code: 2,
+    stderr: `spool: ${id} was archived or deleted by another process meanwhile. See: spool list --archived\n`,
+  });
 });

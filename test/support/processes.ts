@@ -28,6 +28,10 @@ export const killProcessesWith = (variable: string): void => {
   }
 };
 
+/** Whether SIGSTOP or Ctrl-Z has stopped a process. */
+export const isStopped = (pid: number): boolean =>
+  execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('T');
+
 const read = (path: string): string => {
   try {
     return readFileSync(path, 'latin1');

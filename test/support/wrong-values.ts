@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { changeOf } from '../../src/changes/sources.ts';
-import { planRun } from '../../src/run/plan.ts';
+import { planRun } from '../../src/run/plan/plan.ts';
 import { readLastRun } from '../../src/run/resume/last-run.ts';
 import { resolveOptions } from '../../src/config/resolve.ts';
 import { UserError } from '../../src/errors.ts';
@@ -100,7 +100,6 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
       ...(await defaults),
       fileSettings: {},
       project,
-      change,
       target: await changeOf(project, change),
       env,
     };

@@ -45,9 +45,9 @@ const writing: Readonly<Record<string, string>> = {
   'run/host.ts': 'the folder of the run',
   'run/notify/command.ts': 'a temporary folder',
   'run/notify/notify.ts': 'the folder of the run',
-  'run/open-work.ts': 'the folder of the run, and a temporary index',
   'run/sessions.ts': 'the state folder of the user',
   'run/start.ts': 'the folder of the run',
+  'run/workspace/open-work.ts': 'the folder of the run, and a temporary index',
 };
 
 const byPath =
@@ -66,8 +66,8 @@ const shortening: Readonly<Record<string, string>> = {
   'errors.ts': 'cuts between words',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
   'ralph/prompt.ts': 'the records are redacted',
-  'run/commit-subject.ts': 'the text is redacted before',
-  'run/commit-work.ts': 'the ID of a change is a public name',
+  'run/work/commit-subject.ts': 'the text is redacted before',
+  'run/work/commit.ts': 'the ID of a change is a public name',
   'sandbox/planted-links.ts': 'cuts between the parts of a path',
   'store/event-text.ts': 'the line is redacted',
   'trust/outside.ts': 'the command is only searched',

@@ -100,7 +100,7 @@ export const applyArchive = (project: Project, env: NodeJS.ProcessEnv, { change,
 
 const lockTimeoutMs = 5000;
 
-/** Runs `work` while no other process archives, after an interrupted archiving was finished. */
+/** Runs `work` while no other process archives, after an interrupted `spool archive` was finished. */
 export const whileArchiving = async <Result>(
   project: Project,
   { env, say }: { readonly env: NodeJS.ProcessEnv; readonly say: (line: string) => void },

@@ -14,6 +14,7 @@ import {
 } from '../../store/user-record/archive-journal.ts';
 import { listOf, object, oneOf, orNull, required, type Shape, text } from '../../text/shape.ts';
 import { archivePathOf } from './folder.ts';
+import type { Change } from '../source.ts';
 import { changeAt } from '../sources.ts';
 import { readSpec } from '../spec-files.ts';
 
@@ -39,36 +40,27 @@ export interface ArchiveJournal {
   readonly writes: readonly SpecWrite[];
 }
 
-/** Whether Spool has written the journal here. One that came with a clone is not finished. */
-export const isOwnJournal = (project: Project, env: NodeJS.ProcessEnv): boolean =>
-  isRecordedJournal(project, env, readText(archiveJournalFile(project)) ?? '');
-
-/** Returns null if there is no journal, or a damaged one: it may only move a change to its archive and write main specs. */
-export const readJournal = async (project: Project): Promise<ArchiveJournal | null> => {
-  const journal = parseJournal(readJson(archiveJournalFile(project)));
-  const change = journal && (await changeAt(project, journal.from));
-  if (!change?.specs || change.archiveFolder === null || dirname(journal!.to) !== dirname(archivePathOf(change)))
-    return null;
-  const main = change.specs.main.replaceAll('\\', '/');
-  const isMainSpec = (path: string) => path.startsWith(`${main}/`) && path.endsWith('/spec.md');
-  return journal!.writes.every(({ path }) => isMainSpec(path)) ? journal! : null;
-};
-
-const parseJournal: Shape<ArchiveJournal> = object<ArchiveJournal>({
-  v: required(oneOf([1])),
-  change: required(text),
-  from: required(text),
-  to: required(text),
-  writes: required(
-    listOf(object<SpecWrite>({ path: required(text), before: required(orNull(text)), after: required(orNull(text)) })),
-  ),
-});
-
 /** From here on the change counts as archived: what is missing is done by the next command. */
 export const writeJournal = (project: Project, env: NodeJS.ProcessEnv, journal: ArchiveJournal): void => {
   const text = `${JSON.stringify(journal, null, 2)}\n`;
   recordArchiveJournal(project, env, text);
   replaceSafely(archiveJournalFile(project), text);
+};
+
+/** Does everything in the journal that is not done yet. */
+export const applyJournal = ({ root }: Project, { from, to, writes }: ArchiveJournal): void => {
+  for (const write of writes) applyWrite(root, write);
+  if (existsSync(join(root, from))) moveInside(root, from, to);
+};
+
+const applyWrite = (root: string, { path, after }: SpecWrite): void => {
+  removeDrafts(root, path);
+  if (after === null) {
+    removeInside(root, path);
+    removeEmptyInside(root, dirname(path));
+    return;
+  }
+  if (readSpec(root, path) !== after) replaceInside(root, path, after);
 };
 
 /** Deletes the journal, and what killed processes have left beside it. */
@@ -77,27 +69,6 @@ export const dropJournal = (project: Project, env: NodeJS.ProcessEnv): void => {
   removeDrafts(project.root, file);
   removeInside(project.root, file);
   forgetArchiveJournal(project, env);
-};
-
-/** The first main spec that someone has edited since the journal was written, or the folder that is in the way; null if none. */
-export const obstacleTo = ({ root }: Project, { from, to, writes }: ArchiveJournal): string | null => {
-  const edited = writes.find(({ path, before, after }) => ![before, after].includes(readSpec(root, path)));
-  if (edited !== undefined) return edited.path;
-  checkInside(root, from);
-  checkInside(root, to);
-  return existsSync(join(root, from)) && existsSync(join(root, to)) ? to : null;
-};
-
-/** Does everything in the journal that is not done yet. */
-export const applyJournal = ({ root }: Project, { from, to, writes }: ArchiveJournal): void => {
-  for (const { path, after } of writes) {
-    removeDrafts(root, path);
-    if (after === null) {
-      removeInside(root, path);
-      removeEmptyInside(root, dirname(path));
-    } else if (readSpec(root, path) !== after) replaceInside(root, path, after);
-  }
-  if (existsSync(join(root, from))) moveInside(root, from, to);
 };
 
 /** Deletes what `replaceInside` leaves if it is killed. */
@@ -110,3 +81,69 @@ const removeDrafts = (root: string, file: string): void => {
 };
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * Finishes what a killed process has left, and deletes its journal. Returns a line for the user; null if there was
+ * nothing to finish. The caller holds the lock.
+ */
+export const finishJournal = async (project: Project, env: NodeJS.ProcessEnv): Promise<string | null> => {
+  if (!isOwnJournal(project, env)) return ignoredNotice(project);
+  const journal = await readJournal(project);
+  const notice = journal && finish(project, journal);
+  dropJournal(project, env);
+  return notice;
+};
+
+/** Whether Spool has written the journal here. One that came with a clone is not finished. */
+const isOwnJournal = (project: Project, env: NodeJS.ProcessEnv): boolean =>
+  isRecordedJournal(project, env, readText(archiveJournalFile(project)) ?? '');
+
+const ignoredNotice = (project: Project): string =>
+  `${relative(project.root, archiveJournalFile(project))} is ignored: Spool has not written it on this machine. Delete it. If "spool archive" was interrupted on another machine, archive the change again.`;
+
+const finish = (project: Project, journal: ArchiveJournal): string => {
+  const { change, to } = journal;
+  const obstacle = obstacleTo(project, journal);
+  if (obstacle !== null)
+    return `Archiving ${change} was interrupted, and ${obstacle} was changed since. Archive it again: spool archive ${change}`;
+  applyJournal(project, journal);
+  return `Finished archiving ${change} as ${to}, which was interrupted.`;
+};
+
+/**
+ * The first main spec that someone has edited since the journal was written, or the folder that is in the way; null if
+ * there is none.
+ */
+const obstacleTo = ({ root }: Project, { from, to, writes }: ArchiveJournal): string | null => {
+  const edited = writes.find(({ path, before, after }) => ![before, after].includes(readSpec(root, path)));
+  if (edited !== undefined) return edited.path;
+  checkInside(root, from);
+  checkInside(root, to);
+  return existsSync(join(root, from)) && existsSync(join(root, to)) ? to : null;
+};
+
+/** Returns null if there is no journal, or one that does more than archive a change. */
+const readJournal = async (project: Project): Promise<ArchiveJournal | null> => {
+  const journal = parseJournal(readJson(archiveJournalFile(project)));
+  if (journal === undefined) return null;
+  const change = await changeAt(project, journal.from);
+  return change !== null && onlyArchives(journal, change) ? journal : null;
+};
+
+/** Whether a journal does nothing but move the change to its archive and write main specs. */
+const onlyArchives = ({ to, writes }: ArchiveJournal, change: Change): boolean => {
+  if (change.specs === undefined || change.archiveFolder === null) return false;
+  const main = change.specs.main.replaceAll('\\', '/');
+  const isMainSpec = ({ path }: SpecWrite) => path.startsWith(`${main}/`) && path.endsWith('/spec.md');
+  return dirname(to) === dirname(archivePathOf(change)) && writes.every(isMainSpec);
+};
+
+const parseJournal: Shape<ArchiveJournal> = object<ArchiveJournal>({
+  v: required(oneOf([1])),
+  change: required(text),
+  from: required(text),
+  to: required(text),
+  writes: required(
+    listOf(object<SpecWrite>({ path: required(text), before: required(orNull(text)), after: required(orNull(text)) })),
+  ),
+});

@@ -16,6 +16,7 @@ interface JsonRules {
   readonly goal: (value: unknown) => unknown;
   readonly whenDone: string;
   readonly allowedEdits: string;
+  readonly firstTask: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -56,6 +57,7 @@ const passingTasks = (entries: readonly unknown[]): Task[] =>
 const prd: JsonRules = {
   ...passing,
   name: 'prd.json',
+  firstTask: 'a story to "userStories", such as { "title": "…", "passes": false }',
   isOne: (value) => isObject(value) && ('userStories' in value || 'prd' in value),
   problem: (value) => {
     const { userStories } = value as Fields;
@@ -73,6 +75,7 @@ const prd: JsonRules = {
 const featureList: JsonRules = {
   ...passing,
   name: 'feature list',
+  firstTask: 'an entry such as { "description": "…", "passes": false }',
   isOne: Array.isArray,
   problem: (value) => passesProblem(value as unknown[], 'entry '),
   tasks: (value) => passingTasks(value as unknown[]),
@@ -82,6 +85,7 @@ const featureList: JsonRules = {
 /** `{ "<tag>": { "tasks": [{ "id", "title", "status", "subtasks" }] } }`, or without tags. */
 const taskMaster: JsonRules = {
   name: 'Task Master tasks',
+  firstTask: 'a task to "tasks", such as { "id": 1, "title": "…", "status": "pending" }',
   isOne: (value) => isObject(value) && tagsOf(value).length > 0,
   problem: (value) => {
     for (const { name, tasks } of tagsOf(value as Fields)) {
@@ -176,12 +180,14 @@ export const jsonFormat = (text: string, path: string): TaskFormat => {
     hasBoxes: false,
     tasks: rules === null ? (current) => read(current) as Task[] : tasks,
     parents: () => [],
+    openBoxes: () => [],
     titles: (current) => (problemIn(current, rules) === null ? tasks(current).map(({ title }) => title) : []),
     wording: (current) =>
       rules !== null && problemIn(current, rules) === null ? JSON.stringify(rules.goal(parse(current))) : current,
     commands: () => [],
     whenDone: rules?.whenDone ?? '',
     allowedEdits: rules?.allowedEdits ?? '',
+    firstTask: rules?.firstTask ?? '',
   };
 };
 
@@ -194,6 +200,7 @@ const valueOf = (text: string): unknown => {
 };
 
 const problemIn = (text: string, rules: JsonRules | null): string | null => {
+  if (/^[\s\uFEFF]*$/.test(text)) return 'it is empty. Write { "userStories": [{ "title": "…", "passes": false }] }';
   let value: unknown;
   try {
     value = parse(text);

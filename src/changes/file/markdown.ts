@@ -9,6 +9,8 @@ export interface MarkdownRules {
   readonly name: string;
   /** The lines whose boxes are tasks; all if this is missing. */
   readonly taskLines?: (text: string) => readonly string[];
+  /** The tasks, if they are not exactly the boxes in those lines. */
+  readonly tasks?: (text: string) => Task[];
   /** The tasks of a file without boxes that are tasks. */
   readonly tasksWithoutBoxes?: (text: string) => Task[];
   /** Titles that are guarded besides those of boxes. */
@@ -29,23 +31,31 @@ export const markdownFormat = (rules: MarkdownRules): TaskFormat => {
   const { whenDone = markdownTasks.whenDone } = rules;
   const goalOf = (text: string) => withoutSections(withoutFields(text, rules.agentFields ?? []), rules.agentSections);
   const tasksIn = (text: string) => (taskLines === undefined ? text : taskLines(text).join('\n'));
+  const boxesOf = (text: string) => (isTask === undefined ? text : withoutLines(text, isTask));
   return {
     ...markdownTasks,
     name,
     commands,
     whenDone,
-    tasks: (text) => {
-      const tasks = parseTasks(tasksIn(text));
-      return tasks.length > 0 ? tasks : tasksWithoutBoxes(text);
-    },
+    tasks:
+      rules.tasks ??
+      ((text) => {
+        const tasks = parseTasks(tasksIn(text));
+        return tasks.length > 0 ? tasks : tasksWithoutBoxes(text);
+      }),
     parents: (text) => parentTasks(tasksIn(text)),
     titles: (text) => {
       const goal = goalOf(text);
-      return [...titlesByPlace(taskTitles(tasksIn(goal)), taskTitles(goal)), ...titles(goal)];
+      return [...titlesByPlace(taskTitles(tasksIn(goal)), taskTitles(boxesOf(goal))), ...titles(goal)];
     },
     wording: (text) => wordingOf(withoutTasks(goalOf(text), isTask)),
   };
 };
+
+const withoutLines = (text: string, isDropped: (line: string) => boolean): string =>
+  linesOf(text)
+    .filter((line) => !isDropped(line))
+    .join('\n');
 
 /** A box that is moved out of the tasks is no longer one of them: the titles of other boxes differ. */
 const titlesByPlace = (tasks: readonly string[], all: readonly string[]): string[] => {
@@ -124,16 +134,32 @@ const headingOf = (index: number, line: string): Heading | null => {
 export const hasHeading = (text: string, isWanted: (heading: Heading) => boolean): boolean =>
   withHeadings(text).some(({ heading }) => heading !== null && isWanted(heading));
 
-/** The lines below the wanted headings, each up to the next heading of its level or above. No code, no comments. */
-export const linesBelow = (text: string, isWanted: (heading: Heading) => boolean): string[] => {
-  let level = 0;
-  return withHeadings(text).flatMap(({ line, heading }) => {
-    if (heading === null) return level === 0 ? [] : [line];
-    if (isWanted(heading)) ({ level } = heading);
-    else if (heading.level <= level) level = 0;
-    return [];
-  });
+export interface Section {
+  readonly title: string;
+  /** Up to the next heading of its level or above, without headings, code and comments. */
+  readonly lines: readonly string[];
+}
+
+/** The sections below the wanted headings. */
+export const sectionsBelow = (text: string, isWanted: (heading: Heading) => boolean): Section[] => {
+  const found: { readonly heading: Heading; readonly lines: string[] }[] = [];
+  let isInside = false;
+  for (const { line, heading } of withHeadings(text)) {
+    const last = found.at(-1);
+    if (heading === null) {
+      if (isInside) last!.lines.push(line);
+    } else if (isWanted(heading)) {
+      // All lines of an underlined heading have it.
+      if (last?.heading !== heading) found.push({ heading, lines: [] });
+      isInside = true;
+    } else if (isInside && heading.level <= last!.heading.level) isInside = false;
+  }
+  return found.map(({ heading, lines }) => ({ title: heading.title, lines }));
 };
+
+/** The lines of these sections. */
+export const linesBelow = (text: string, isWanted: (heading: Heading) => boolean): string[] =>
+  sectionsBelow(text, isWanted).flatMap(({ lines }) => lines);
 
 /** The first code in each list item: `` - `npm test` -- expected: … `` is `npm test`. */
 export const commandsIn = (lines: readonly string[]): string[] =>

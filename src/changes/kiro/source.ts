@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { filesInside, foldersInside, isPresentInside, textInside } from '../../files/inside.ts';
 import { parseJson } from '../../text/shape.ts';
 import { parseYaml, splitFrontMatter } from '../../text/yaml.ts';
-import { folderChange } from '../folder-change.ts';
+import { folderChange, sectionIn } from '../folder-change.ts';
 import type { Change, ChangeDocument, ChangeSource, PromptSection } from '../source.ts';
 
 /** `.kiro/specs/<name>/` with requirements.md (or bugfix.md), design.md and tasks.md, as Kiro creates them. */
@@ -40,10 +40,7 @@ const createChange = (id: string, { base, proposal }: { base: string; proposal: 
 };
 
 const sectionsOf = (root: string, { base, folder }: { base: string; folder: string }): PromptSection[] => {
-  const own = (title: string, name: string) => ({
-    title: `${title} (${join(folder, name)})`,
-    path: join(folder, name),
-  });
+  const own = (title: string, name: string) => sectionIn(folder, title, name);
   return [
     own('Design', 'design.md'),
     own('Research', 'research.md'),

@@ -32,14 +32,14 @@ export const openSpecSource = (base: string): ChangeSource => {
   };
 };
 
-interface Place {
+interface Location {
   readonly id: string;
   readonly folder: string;
   /** The folder of OpenSpec in the project. */
   readonly base: string;
 }
 
-const createChange = (root: string, { id, folder, base }: Place): Change => {
+const createChange = (root: string, { id, folder, base }: Location): Change => {
   const tasks = tasksFileOf(root, base, folder);
   // It says which file has the tasks.
   const schema = schemaFile(root, base, folder);

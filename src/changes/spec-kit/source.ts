@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { filesInside, foldersInside, isPresentInside, textInside } from '../../files/inside.ts';
-import { folderChange } from '../folder-change.ts';
+import { folderChange, sectionIn } from '../folder-change.ts';
 import { parseTasks } from '../tasks/parse.ts';
 import { countTasks } from '../tasks/task.ts';
 import type { Change, ChangeFile, ChangeSource, PromptSection } from '../source.ts';
@@ -42,10 +42,7 @@ const kindOf = (name: string): ChangeFile['kind'] => {
 };
 
 const sectionsOf = (root: string, folder: string): PromptSection[] => {
-  const own = (title: string, name: string) => ({
-    title: `${title} (${join(folder, name)})`,
-    path: join(folder, name),
-  });
+  const own = (title: string, name: string) => sectionIn(folder, title, name);
   return [
     own('Plan', 'plan.md'),
     own('Data Model', 'data-model.md'),

@@ -1,10 +1,6 @@
-import { existsSync } from 'node:fs';
 import { UserError } from '../../errors.ts';
-import { join } from 'node:path';
-import { blobAt, prefixOf, tipOf } from '../../git/branches.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { readTasks } from './read.ts';
-import { bytesOf, mergedTasks, savedCopy } from '../copies.ts';
 import type { Change } from '../source.ts';
 import { changeOf } from '../sources.ts';
 import type { Project } from '../../store/project.ts';
@@ -17,30 +13,18 @@ export const currentTasks = async (
   change: Change,
   view: Pick<RunView, 'workspace'> | null,
 ): Promise<Task[] | null> => {
-  const theirs = await tasksInWorkspace(project, change, view?.workspace ?? null);
-  if (theirs === null) return readTasks(change, project.root);
-  const text = await mergedTasks(project, change, theirs);
+  const { worktree = null, branch = null, root = '' } = view?.workspace ?? {};
+  if (!worktree || branch === null) return readTasks(change, project.root);
+  // Imported only when needed, for a fast start.
+  const { tasksInWorktree } = await import('./in-worktree.ts');
+  const text = await tasksInWorktree(project, change, { worktree, branch, root });
+  if (text === undefined) return readTasks(change, project.root);
   return text === null ? null : change.format.tasks(text);
 };
 
 /** The same for a run, which says where its change is from. */
 export const tasksOfRun = async (project: Project, view: RunView): Promise<Task[] | null> =>
   currentTasks(project, await changeOf(project, view.change, view.source), view);
-
-/** Reads the worktree or, if it was removed, the branch. Returns null for a run in the project folder. */
-const tasksInWorkspace = async (
-  project: Project,
-  { id, tasksFile: file }: Change,
-  workspace: RunView['workspace'],
-): Promise<Buffer | null> => {
-  if (!workspace?.worktree || workspace.branch === null) return null;
-  if (existsSync(join(workspace.worktree, '.git'))) return bytesOf(workspace.root, file);
-  const tip = await tipOf(project.root, workspace.branch);
-  if (tip === null) return null;
-  const saved = savedCopy(project, id, tip);
-  if (saved !== null) return bytesOf(saved, file);
-  return blobAt(project.root, tip, `${await prefixOf(project.root)}${file}`);
-};
 
 /** The tasks in the workspace of the last run, merged with the user's edits in the project. */
 export const tasksOf = async (project: Project, change: Change): Promise<Task[] | null> =>

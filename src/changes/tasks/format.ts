@@ -1,4 +1,4 @@
-import { parentTasks, parseTasks, taskTitles } from './parse.ts';
+import { openBoxes, parentTasks, parseTasks, taskTitles } from './parse.ts';
 import type { Task } from './task.ts';
 
 /** How the tasks in a task file are written. */
@@ -13,6 +13,8 @@ export interface TaskFormat {
   parents(text: string): Task[];
   /** What must be neither reworded nor removed. */
   titles(text: string): string[];
+  /** The titles of all open boxes, whether or not they are tasks. */
+  openBoxes(text: string): string[];
   /** What an agent must not change besides the titles; null if it may change everything else. */
   readonly wording: ((text: string) => string) | null;
   /** The commands in the text that verify the work. */
@@ -21,6 +23,8 @@ export interface TaskFormat {
   readonly whenDone: string;
   /** The only reason to change the file, for the prompt. */
   readonly allowedEdits: string;
+  /** What to add to a file without tasks, for the user. */
+  readonly firstTask: string;
 }
 
 /** The task file of a change that has other files as well. */
@@ -30,8 +34,10 @@ export const markdownTasks: TaskFormat = {
   tasks: parseTasks,
   parents: parentTasks,
   titles: taskTitles,
+  openBoxes,
   wording: null,
   commands: () => [],
   whenDone: 'tick a task (`- [x]`) when it is done, and add what is missing',
   allowedEdits: 'to tick tasks and add missing ones',
+  firstTask: 'a task as "- [ ] …"',
 };

@@ -21,6 +21,13 @@ export const parentTasks = (markdown: string): Task[] =>
     .filter(({ isHeading }) => isHeading)
     .map(({ title, done, optional }) => ({ title, done, optional }));
 
+/** The titles of all open boxes, wherever they are: also optional ones, and those that are details of a task. */
+export const openBoxes = (markdown: string): string[] =>
+  visibleLines(markdown).flatMap(({ line }) => {
+    const [, marked = '', , title = ''] = box.exec(line) ?? [];
+    return title === '' || isDone(marked) ? [] : [title.trim()];
+  });
+
 /** The titles that must be neither reworded nor removed: all required tasks and the boxes above them. */
 export const taskTitles = (markdown: string): string[] =>
   itemsIn(markdown)

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { removeEmptyProject } from '../../changes/new-change.ts';
 import { userError } from '../../errors.ts';
 import { flagNames, flags, isNegated, optionFlag, type Options } from '../../config/flags.ts';
-import { statsOf } from '../../files/read.ts';
+import { renameEarlier } from '../../files/rename-earlier.ts';
 import { openSafely, readSafely, removeSafely, renameSafely, writeSafely } from '../../files/safe.ts';
 import { type BackgroundProcess, startBackground } from '../../process/background.ts';
 import { notifyVariable } from '../../process/environment.ts';
@@ -142,8 +142,7 @@ const answer = async (
 /** The output of a resumed run continues in a new file. The process writes to it under any name. */
 const moveLog = (from: string, to: string): void => {
   try {
-    for (let number = 1; statsOf(to); number++) if (!statsOf(`${to}.${number}`)) renameSafely(to, `${to}.${number}`);
-    renameSafely(from, to);
+    renameSafely(from, renameEarlier(to));
   } catch {
     // The run has started, whatever its output is called.
   }

@@ -16,7 +16,7 @@ import { type StartRequest, startRuns } from './start.ts';
  */
 export const newProjectAt = async (cwd: string, env: NodeJS.ProcessEnv): Promise<Project> => {
   const isTooWide = (folder: string) => folder === realPath(env.HOME || homedir()) || dirname(folder) === folder;
-  const found = (await withGitScope(() => repositoryAt(cwd)))?.root ?? null;
+  const found = (await withGitScope(() => repositoryAt(cwd))).repository?.root ?? null;
   if (found !== null && isInWorkTree(cwd, found) && !isTooWide(found)) return { root: found };
   if (isTooWide(realPath(cwd))) throw userError('home-project', cwd);
   return { root: cwd };

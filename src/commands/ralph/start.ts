@@ -126,7 +126,7 @@ const startMany = async (
   const { parallel } = options;
   const dashboard = createDashboard(
     invocation.terminal,
-    specs.map(({ change }) => change),
+    specs.map(({ target }) => target.id),
   );
   const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
   const describe = (error: unknown) => redactor.data(describeError(error));

@@ -76,7 +76,7 @@ export const skipDamaged = async (project: Project, ids: readonly string[]): Pro
   if (damaged.length === ids.length) throw userError('usage', damaged[0]!.problem);
   return {
     ids: ids.filter((id) => damaged.every((each) => each.id !== id)),
-    skipped: [...sourceProblems(project), ...damaged.map(({ id, problem }) => `Skipped ${id}: ${problem}`)],
+    skipped: [...(await sourceProblems(project)), ...damaged.map(({ id, problem }) => `Skipped ${id}: ${problem}`)],
   };
 };
 

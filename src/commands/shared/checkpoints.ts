@@ -1,5 +1,5 @@
 import { resolveAnyChange, resolveChange } from '../../changes/sources.ts';
-import { findCheckpoints, type RunCheckpoints } from '../../run/saved-checkpoints.ts';
+import { findCheckpoints, type RunCheckpoints } from '../../store/saved-checkpoints.ts';
 import { findProject } from '../../store/project.ts';
 import { say } from '../../report/message.ts';
 import type { Invocation } from './command.ts';

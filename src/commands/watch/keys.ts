@@ -9,8 +9,15 @@ export interface Key {
   readonly text: string;
 }
 
-/** Reads keys one by one, without echo. Ctrl-C is a key like any other until `dispose`. */
-export const readKeys = (onKey: (key: Key) => void): { readonly dispose: () => void } => {
+export interface Keys {
+  /** Gives the terminal back to the shell, for the time in which the process is suspended. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  readonly dispose: () => void;
+}
+
+/** Reads keys one by one, without echo. Ctrl-C and Ctrl-Z are keys like any other until `dispose`. */
+export const readKeys = (onKey: (key: Key) => void): Keys => {
   const { stdin } = process;
   const listen = (typed: string | undefined, key: ReadlineKey | undefined) =>
     onKey({ name: key?.name ?? '', ctrl: key?.ctrl ?? false, text: isText(typed, key) ? typed! : '' });
@@ -19,6 +26,12 @@ export const readKeys = (onKey: (key: Key) => void): { readonly dispose: () => v
   stdin.on('keypress', listen);
   stdin.resume();
   return {
+    pause: () => void stdin.setRawMode(false),
+    resume: () => {
+      // Node sets a mode only if it differs from the last one it has set. The shell may have set another since.
+      stdin.setRawMode(false);
+      stdin.setRawMode(true);
+    },
     dispose: () => {
       stdin.off('keypress', listen);
       stdin.setRawMode(false);

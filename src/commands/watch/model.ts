@@ -29,6 +29,7 @@ export type StartedRow = RunRow & { readonly run: string };
 /** What a key asks for. */
 export type Action =
   | { readonly kind: 'quit'; readonly interrupted: boolean }
+  | { readonly kind: 'suspend' }
   | { readonly kind: 'open'; readonly row: StartedRow }
   | { readonly kind: 'close' }
   | { readonly kind: 'control'; readonly command: ControlCommand; readonly change: string }
@@ -49,6 +50,7 @@ export const withRows = (model: Model, rows: readonly RunRow[]): Model => {
 
 export const press = (model: Model, key: Key): Step => {
   if (key.ctrl && key.name === 'c') return { model, action: { kind: 'quit', interrupted: true } };
+  if (key.ctrl && key.name === 'z') return { model, action: { kind: 'suspend' } };
   const { mode } = model;
   switch (mode.kind) {
     case 'keys':

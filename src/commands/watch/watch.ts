@@ -2,6 +2,7 @@ import { asUserError, signalExitCodes } from '../../errors.ts';
 import { isInsideIteration } from '../../process/tree.ts';
 import { onStopSignals } from '../../process/signals.ts';
 import { printRuns } from '../../report/all-runs.ts';
+import { suspendJob, whileSuspended } from '../../report/suspend.ts';
 import { replay } from '../../report/replay.ts';
 import { createBottomLine } from '../../report/bottom-line.ts';
 import { createRowReader, isListed } from '../../report/run-rows.ts';
@@ -73,6 +74,7 @@ const watch = (request: Watch): Promise<number> =>
       isOver = true;
       clearInterval(timer);
       stopResizing();
+      stopSuspending();
       close.abort();
       keys.dispose();
       // It still writes to the screen.
@@ -98,6 +100,8 @@ const watch = (request: Watch): Promise<number> =>
       switch (action.kind) {
         case 'quit':
           return quit(action.interrupted ? signalExitCodes.SIGINT : 0);
+        case 'suspend':
+          return suspendJob();
         case 'open':
           return void open(action.row).catch(fail);
         case 'close':
@@ -114,7 +118,19 @@ const watch = (request: Watch): Promise<number> =>
     };
 
     const timer = setInterval(() => void refresh().catch(fail), redrawMs);
-    const stopResizing = terminal.onResize(() => (model.opened === null ? draw() : bottom.redraw()));
+    const redraw = () => (model.opened === null ? draw() : bottom.redraw());
+    const stopResizing = terminal.onResize(redraw);
+    const stopSuspending = whileSuspended({
+      hide: () => {
+        keys.pause();
+        terminal.fullScreen('leave');
+      },
+      show: () => {
+        keys.resume();
+        terminal.fullScreen('enter');
+        redraw();
+      },
+    });
     stop.addEventListener('abort', () => quit(signalExitCodes.SIGTERM));
     const keys = readKeys((key) => {
       const step = press(model, key);

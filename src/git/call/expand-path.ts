@@ -1,7 +1,6 @@
 import { homedir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { longestText } from '../../files/safe.ts';
-import { readRegular } from '../../files/regular.ts';
+import { textIfReadable } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { realPath } from '../../process/which.ts';
 import { gitProgram } from './program.ts';
@@ -26,7 +25,7 @@ export const placeholderIn = (path: string, cwd: string): { folder: string; rest
 
 /** Returns null for a user that is neither the current one nor in the list of the system. */
 const homeOf = (user: string): string | null => {
-  const users = textOf('/etc/passwd').split('\n');
+  const users = textIfReadable('/etc/passwd').split('\n');
   const listed = users.map((line) => line.split(':')).find(([name]) => name === user)?.[5];
   if (listed) return listed;
   try {
@@ -34,13 +33,5 @@ const homeOf = (user: string): string | null => {
     return username === user ? home : null;
   } catch {
     return null;
-  }
-};
-
-const textOf = (file: string): string => {
-  try {
-    return readRegular(file, { limit: longestText })?.toString('utf8') ?? '';
-  } catch {
-    return '';
   }
 };

@@ -1,7 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { longestText } from '../../files/safe.ts';
-import { readRegular } from '../../files/regular.ts';
+import { textIfReadable } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { git, toUtf8 } from '../call/git.ts';
 import { fingerprint, sharedFolderOf, type WorkTree } from '../work-tree.ts';
@@ -16,7 +15,7 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
   return async () => {
     const now = files.map(safeFingerprint).join('\n');
     if (now !== known) [known, file] = [now, await userRulesFile(tree)];
-    return [file, tree.exclude].map((each) => (each === null ? '' : readText(each))).join('\n');
+    return [file, tree.exclude].map((each) => (each === null ? '' : textIfReadable(each))).join('\n');
   };
 };
 
@@ -45,14 +44,6 @@ const userRulesFile = async ({ root }: WorkTree): Promise<string | null> => {
 export const safeFingerprint = (file: string): string => {
   try {
     return fingerprint(file);
-  } catch {
-    return '';
-  }
-};
-
-const readText = (file: string): string => {
-  try {
-    return readRegular(file, { limit: longestText })?.toString('utf8') ?? '';
   } catch {
     return '';
   }

@@ -1,6 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { removeSafely } from '../../files/safe.ts';
-import { join } from 'node:path';
 import type { Redactor } from '../../secrets/redact.ts';
 import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from '../call/git.ts';
@@ -8,11 +7,11 @@ import { createGitlinks, gitlinksIn } from './gitlinks.ts';
 import { isRuleFile } from './ignored.ts';
 import type { IgnoredBefore } from './ignored-before.ts';
 import { coveredByAny, type SkippedPath } from './skipped.ts';
-import { readRefusals, type RefusedFile } from './refusals.ts';
+import { readRefusals } from './refusals.ts';
+import { createSkippedPaths, indexStamp } from './skipped-paths.ts';
 import { createFilterFailures } from './filter-failures.ts';
-import { isLarge, type PreviousSnapshot, type NewPaths, findSkipped, trackedIn } from './find-skipped.ts';
-import { findSecrets } from '../commit-filter.ts';
-import { copyIndex, isIntact, fingerprint, type WorkTree } from '../work-tree.ts';
+import { type PreviousSnapshot, type NewPaths, findSkipped } from './find-skipped.ts';
+import { copyIndex, isIntact, type WorkTree } from '../work-tree.ts';
 
 export interface TreeSnapshotter {
   /**
@@ -64,56 +63,22 @@ const maxRefused = 100;
  * user's index again, because a file in an index is never ignored.
  */
 export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
-  const skipped = new Map((options.skipped ?? []).map((each) => [each.name, each]));
-  /** Signatures of files that git refused, and of its settings, by name. */
-  const refused = new Map<string, string>();
-  /** Signatures of files that look like secrets, by name. */
-  const secret = new Map<string, string>();
+  const skipped = createSkippedPaths(tree, options.skipped ?? []);
   const links = createGitlinks(tree);
   /** The stamp of the user's index whose gitlinks are known. */
-  let listed: string | null = null;
+  let linksIndex: string | null = null;
   const wasIgnored = options.ignored?.has ?? (() => false);
   let previous: PreviousSnapshot | null = options.since
     ? { ...options.since, wasIgnored, outside: options.ignored?.rules() ?? null }
     : null;
-  let start: string | null = null;
-  let last: string | null = null;
+  /** The stamp of the user's index from which the last tree was built. */
+  let lastIndex: string | null = null;
+  let lastTree: string | null = null;
   let problem: string | null = null;
-  /** Also changes if the repository was created again. */
-  const stamp = () => `${fingerprint(tree.index)} ${statSync(tree.gitDir, { throwIfNoEntry: false })?.ino}`;
-
-  /** Removes entries of files whose reason no longer applies. */
-  const dropStale = async () => {
-    const large = [...skipped.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
-    const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
-    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) skipped.delete(name);
-    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) skipped.delete(name);
-    for (const [name, then] of secret) if (then !== secretStampOf(name)) skipped.delete(name);
-  };
-
-  /** Changes if the file changed, or HEAD may contain it. */
-  const secretStampOf = (name: string) => `${fingerprint(pathOf(tree.root, name))} ${stamp()}`;
-
-  const skipSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
-    const open = untracked ? [...names, ...(await changedSinceHead(tree))] : names;
-    const isSkipped = coveredByAny([...skipped.values()]);
-    const files = open.filter((name) => !name.endsWith('/') && !isSkipped(name));
-    for (const { name, why } of await findSecrets(tree, files, redactor)) {
-      skipped.set(name, { name, kind: 'secret', why });
-      secret.set(name, secretStampOf(name));
-    }
-  };
-
-  const refuse = (files: readonly RefusedFile[]): void => {
-    for (const { name, why } of files.filter((file) => !skipped.has(file.name))) {
-      skipped.set(name, { name, kind: 'refused', why });
-      refused.set(name, settingsOf(tree, name));
-    }
-  };
 
   /** Returns the nested repositories that are checked out and not skipped. */
   const inside = (): string[] => {
-    const isSkipped = coveredByAny([...skipped.values()]);
+    const isSkipped = skipped.matcher();
     return links.present().filter((name) => !isSkipped(`${name}/.git`));
   };
 
@@ -121,23 +86,26 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
     const filterFailures = createFilterFailures(tree);
     for (let tries = 0; tries < maxRefused; tries++) {
-      const without = [...skipped.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
+      const without = [...skipped.all().map(({ name }) => name), ...inside()].filter((name) =>
+        existsSync(pathOf(tree.root, name)),
+      );
       const result = await addAll(tree, { without, flags });
       const refusals = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
-      refuse(refusals.files);
+      skipped.addRefused(refusals.files);
       links.note(refusals.empty);
       problem = refusals.other;
       if (wasAdded(result.code)) return result;
       problem ??= result.stderr.split('\n').at(-1) ?? null;
       if (refusals.files.length === 0) return null;
-      refuse(await filterFailures.find(refusals.files, [...without, ...refusals.files.map(({ name }) => name)]));
+      const skippedNow = [...without, ...refusals.files.map(({ name }) => name)];
+      skipped.addRefused(await filterFailures.find(refusals.files, skippedNow));
     }
     return null;
   };
 
   /** Returns the differences to the last tree; null if git fails. */
   const findNewPaths = async (outside: string | null): Promise<NewPaths | null> => {
-    if (last === null || !existsSync(tree.tempIndex)) return survey();
+    if (lastTree === null || !existsSync(tree.tempIndex)) return listAll();
     const result = await add(['--dry-run']);
     if (result === null) return null;
     const { added: files, removed } = readVerbose(result.stdout);
@@ -146,8 +114,9 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? previous : null };
   };
 
-  const survey = async (): Promise<NewPaths> => {
-    listed = stamp();
+  /** Without a last tree, every untracked file is new. */
+  const listAll = async (): Promise<NewPaths> => {
+    linksIndex = indexStamp(tree);
     const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
     const lines = stdout.split('\0').filter(Boolean);
     links.note(gitlinksIn(lines));
@@ -156,12 +125,12 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
 
   const buildTree = async (): Promise<string | null> => {
     await copyIndex(tree.index, tree.tempIndex);
-    const ignored = [...skipped.values()].filter(({ kind }) => kind === 'ignored');
+    const ignored = skipped.of('ignored');
     if (ignored.length > 0) await unstage(tree, coveredByAny(ignored));
-    const secrets = [...skipped.values()].filter(({ kind }) => kind === 'secret');
+    const secrets = skipped.of('secret');
     if (secrets.length > 0) await unstage(tree, coveredByAny(secrets), { back: true });
-    if (listed !== start) {
-      listed = start;
+    if (linksIndex !== lastIndex) {
+      linksIndex = lastIndex;
       const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
       links.note(gitlinksIn((await git(['ls-files', '--stage', '-z'], call)).stdout.split('\0')));
     }
@@ -173,16 +142,16 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     const newPaths = await findNewPaths(outside);
     if (newPaths === null) return null;
     const found = await findSkipped(tree, newPaths, options.ownOutput ?? (() => new Set()));
-    for (const each of found.skipped) skipped.set(each.name, each);
+    skipped.add(found.skipped);
     links.note(found.nested);
-    if (options.redactor) await skipSecrets(newPaths, options.redactor);
+    if (options.redactor) await skipped.addSecrets(newPaths, options.redactor);
     const isSame =
-      last !== null &&
-      stamp() === start &&
+      lastTree !== null &&
+      indexStamp(tree) === lastIndex &&
       newPaths.removed === 0 &&
-      newPaths.names.every(coveredByAny([...skipped.values()]));
-    if (isSame && existsSync(tree.tempIndex)) return last;
-    start = stamp();
+      newPaths.names.every(skipped.matcher());
+    if (isSame && existsSync(tree.tempIndex)) return lastTree;
+    lastIndex = indexStamp(tree);
     return buildTree();
   };
 
@@ -190,20 +159,20 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     async take() {
       problem = null;
       if (!isIntact(tree)) return null;
-      await dropStale();
+      await skipped.removeOutdated(lastIndex);
       const outside = (await options.ignored?.readRules()) ?? null;
-      last = await takeNow(outside);
-      if (last !== null) previous = { treeId: last, outside, wasIgnored, atMs: Date.now() - clockLagMs };
-      return last;
+      lastTree = await takeNow(outside);
+      if (lastTree !== null) previous = { treeId: lastTree, outside, wasIgnored, atMs: Date.now() - clockLagMs };
+      return lastTree;
     },
     committed: () => {
-      const now = stamp();
-      if (listed === start) listed = now;
-      start = now;
+      const now = indexStamp(tree);
+      if (linksIndex === lastIndex) linksIndex = now;
+      lastIndex = now;
     },
-    skipped: () => [...skipped.values()],
+    skipped: skipped.all,
     nested: () => {
-      const isSkipped = coveredByAny([...skipped.values()]);
+      const isSkipped = skipped.matcher();
       return [...links.names()].filter((name) => !isSkipped(`${name}/.git`));
     },
     problem: () => problem,
@@ -225,14 +194,6 @@ const readVerbose = (output: string): { added: string[]; removed: string[] } => 
 
 /** A line of `ls-files --stage` for a file in the index. */
 const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
-
-/**
- * Returns files whose index entry or contents differ from HEAD, possibly more; all tracked files if there is no HEAD.
- */
-const changedSinceHead = async (tree: WorkTree): Promise<string[]> => {
-  const { code, stdout } = await git(['diff-index', '--name-only', '-z', 'HEAD'], { cwd: tree.root });
-  return code === 0 ? stdout.split('\0').filter(Boolean) : (await trackedIn(tree)).filter(Boolean);
-};
 
 /**
  * Removes unwanted staged files that are not in HEAD from the index. With `back`, those in HEAD get their entry of
@@ -258,7 +219,3 @@ const writeTree = async ({ root, tempIndex }: WorkTree): Promise<string | null> 
   const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: tempIndex } });
   return code === 0 ? stdout.trim() : null;
 };
-
-/** Changes if git may accept a file that it has refused. */
-const settingsOf = ({ root, gitDir }: WorkTree, name: string): string =>
-  [pathOf(root, name), join(root, '.gitattributes'), join(gitDir, 'config')].map(fingerprint).join(' ');

@@ -54,7 +54,7 @@ export const createNotifier = async (context: NotifyContext): Promise<Notifier> 
     if (wanted.size > 0 && !wanted.has(news.kind)) return;
     const message = messageOf(news, view, redactor);
     for (const sender of senders) {
-      // Goes on after Ctrl-C, unless it is pressed twice.
+      // Continues after Ctrl-C, unless it is pressed twice.
       const call = { stop: stopSignals.kill, tag: `${plan.run}/notify-${++sent}` };
       const sending = sender(message, call).finally(() => pending.delete(sending));
       pending.add(sending);

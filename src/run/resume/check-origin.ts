@@ -17,7 +17,8 @@ import { ralphFolder } from '../../store/paths.ts';
  * run that came with a clone.
  */
 export const checkOrigin = async (spec: RunSpec, services: RunServices, lastRun: LastRun): Promise<CheckedSpec> => {
-  const { project, change, options } = spec;
+  const { project, options } = spec;
+  const change = spec.target.id;
   const { env } = services;
   const unchanged = { spec, agreed: null };
   if (options.fresh) return unchanged;
@@ -43,7 +44,7 @@ export interface CheckedSpec {
 }
 
 /** Throws if state.json does not contain the last recorded run, unless that run has ended and the file was deleted. */
-const checkLast = ({ project, change }: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): void => {
+const checkLast = ({ project, target: { id: change } }: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): void => {
   const { view, isWhole, isRunning } = lastRun;
   if (isRunning) return;
   const folder = userRecordFolder(project, change, env);
@@ -53,7 +54,7 @@ const checkLast = ({ project, change }: RunSpec, env: NodeJS.ProcessEnv, lastRun
 
 /** Checks the run again under the lock: the file may have changed since `checkOrigin`. */
 export const checkUnchanged = (
-  { project, change }: RunSpec,
+  { project, target: { id: change } }: RunSpec,
   { env, agreed, saved }: { env: NodeJS.ProcessEnv; agreed: RunView | null; saved: RunView },
 ): void => {
   const recognised = recognise(userRecordFolder(project, change, env), saved);
@@ -63,7 +64,7 @@ export const checkUnchanged = (
 
 /** Throws if a value that the run needs was redacted: it is known only on the machine where the run was started. */
 const checkRedacted = (
-  { change, explicit }: RunSpec,
+  { target, explicit }: RunSpec,
   { gate, agents, completionPromise, blockedPromise }: RunView,
 ): void => {
   const kept: Partial<Record<FlagName, unknown>> = {
@@ -74,12 +75,12 @@ const checkRedacted = (
   };
   const names = Object.keys(kept) as FlagName[];
   const lost = names.find((name) => !explicit.has(name) && JSON.stringify(kept[name]).includes(mask));
-  if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
+  if (lost !== undefined) throw userError('redacted-run', target.id, flagOf(lost));
 };
 
-const agree = async ({ change }: RunSpec, { env, person }: RunServices, view: RunView): Promise<void> => {
+const agree = async ({ target }: RunSpec, { env, person }: RunServices, view: RunView): Promise<void> => {
   if (env.SPOOL_TRUST === '1') return;
-  if (person === null) throw userError('unknown-run', change);
+  if (person === null) throw userError('unknown-run', target.id);
   if (!(await person.agreesToResume(view)))
     throw userError('cancelled', 'the run was not resumed (--fresh starts a new one)');
 };

@@ -1,3 +1,4 @@
+import type { Change } from '../../changes/source.ts';
 import { isOpen, type RunView } from '../../ralph/view.ts';
 import { historySize } from '../../store/history.ts';
 import type { Project } from '../../store/project.ts';
@@ -15,25 +16,25 @@ export interface LastRun extends SavedRun {
 
 interface RunOf {
   readonly project: Project;
-  readonly change: string;
+  readonly target: Pick<Change, 'id'>;
 }
 
 /** The files are identified before they are read: what is written in between is noticed later. */
 export const readLastRun = async (of: RunOf): Promise<LastRun> => {
-  const isRunning = loopOwner(of.project, of.change) !== null;
+  const isRunning = loopOwner(of.project, of.target.id) !== null;
   const version = lastRunVersion(of);
-  return { ...(await readRun(of.project, of.change)), isRunning, version };
+  return { ...(await readRun(of.project, of.target.id)), isRunning, version };
 };
 
 /** Changes whenever something about the last run is written. */
-export const lastRunVersion = ({ project, change }: RunOf): string =>
-  `${stateStamp(project, change)} ${historySize(project, change)}`;
+export const lastRunVersion = ({ project, target: { id } }: RunOf): string =>
+  `${stateStamp(project, id)} ${historySize(project, id)}`;
 
 /** Returns the last run with the status that the user's record confirms. */
 export const recordedRun = (
-  { project, change, env }: RunOf & { readonly env: NodeJS.ProcessEnv },
+  { project, target, env }: RunOf & { readonly env: NodeJS.ProcessEnv },
   { view }: LastRun,
-): RunView | null => view && asRecorded(userRecordFolder(project, change, env), view);
+): RunView | null => view && asRecorded(userRecordFolder(project, target.id, env), view);
 
 /** Returns the run that would be resumed; null if there is none, or if it is running. */
 export const interruptedRun = (of: RunOf, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {

@@ -2,6 +2,7 @@ import { type FlagName, flagOf, flags, type Options } from '../../config/flags.t
 import { noTime } from '../../config/values.ts';
 import { userError } from '../../errors.ts';
 import { readText } from '../../files/read.ts';
+import { limitsOf } from '../../ralph/limits.ts';
 import { agentKey } from '../../ralph/plan.ts';
 import { isOpen, type RunView } from '../../ralph/view.ts';
 import { runFolder, userPromptFile } from '../../store/paths.ts';
@@ -30,7 +31,8 @@ export const withLastSettings = async (spec: RunSpec, env: NodeJS.ProcessEnv): P
  * it.
  */
 const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
-  const { project, change } = spec;
+  const { project } = spec;
+  const change = spec.target.id;
   const { view: saved, isRunning, isWhole } = await readLastRun(spec);
   if (isRunning) return null;
   const folder = userRecordFolder(project, change, env);
@@ -45,7 +47,7 @@ const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Ru
 };
 
 const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
-  const { project, change, options, explicit, fileSettings } = spec;
+  const { project, target, options, explicit, fileSettings } = spec;
   const then = view.settings;
   const changed = then === null ? [] : changedSince(then, fileSettings, explicit);
   const before = settingsOf(view);
@@ -62,7 +64,7 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
       sandbox: options.sandbox || view.sandbox,
     },
     explicit: new Set([...explicit, ...((then?.explicit ?? []) as FlagName[]).filter((name) => name in taken)]),
-    prompt: spec.prompt || (readText(userPromptFile(runFolder(project, change, view.run))) ?? ''),
+    prompt: spec.prompt || (readText(userPromptFile(runFolder(project, target.id, view.run))) ?? ''),
     notices: [...notices, ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, fileSettings)])],
   };
 };
@@ -91,24 +93,24 @@ const pick = (settings: Settings, names: readonly FlagName[]): Settings =>
 
 /** The settings of a run as they could be set by flags. Permissions are left out. */
 const settingsOf = (view: RunView): Settings => {
-  const { limits, gate, workspace, settings } = view;
-  const unlimited = (limit: number | null) => limit ?? Infinity;
+  const { gate, workspace, settings } = view;
+  const { maxIterations, limits } = limitsOf(view);
   return {
     harness: view.agents.map(agentKey).join(','),
     model: view.agents[0]?.model ?? null,
     completionPromise: view.completionPromise,
     blockedPromise: view.blockedPromise,
     minIterations: view.minIterations,
-    maxIterations: unlimited(view.maxIterations),
-    maxDuration: unlimited(limits.maxDurationMs),
-    until: limits.untilMs === null ? noTime : clockTime(new Date(limits.untilMs)),
-    maxCost: unlimited(limits.maxCostUsd),
-    maxTokens: unlimited(limits.maxTokens),
-    iterationTimeout: unlimited(limits.iterationTimeoutMs),
-    idleTimeout: unlimited(limits.idleTimeoutMs),
-    maxFailures: unlimited(limits.maxFailures),
-    maxStalled: unlimited(limits.maxStalled),
-    maxWait: unlimited(limits.maxWaitMs),
+    maxIterations,
+    maxDuration: limits.maxDurationMs,
+    until: limits.untilMs === Infinity ? noTime : clockTime(new Date(limits.untilMs)),
+    maxCost: limits.maxCostUsd,
+    maxTokens: limits.maxTokens,
+    iterationTimeout: limits.iterationTimeoutMs,
+    idleTimeout: limits.idleTimeoutMs,
+    maxFailures: limits.maxFailures,
+    maxStalled: limits.maxStalled,
+    maxWait: limits.maxWaitMs,
     verify: gate.verify,
     verifyEach: gate.verifyEach,
     requireTasks: gate.requireTasks,
@@ -120,7 +122,7 @@ const settingsOf = (view: RunView): Settings => {
   };
 };
 
-/** One line about what is taken over, and one for each thing that is not. */
+/** One line about the settings that are used again, and one for each that is not. */
 const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: Settings): string[] => {
   const changes = (Object.keys(before) as FlagName[])
     .filter((name) => explicit.has(name) && textOf(name, before[name]) !== textOf(name, options[name]))
@@ -132,7 +134,7 @@ const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: Settin
   return [
     notice,
     ...(lostPermission
-      ? ['The last run had --allow-all. Permissions are not taken over: pass it again if the agent needs it.']
+      ? ['The last run had --allow-all. Permissions are not reused: pass it again if the agent needs it.']
       : []),
     ...(lostAddress ? ['The last run had --notify with an address, which is not recorded: pass it again.'] : []),
   ];

@@ -12,11 +12,11 @@ import type { RunServices } from '../services.ts';
 export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices, lastRun: LastRun): Promise<RunSpec> => {
   const passed = passedUntil(spec, env, lastRun);
   if (passed === null) return spec;
-  const { change, options, explicit } = spec;
+  const { target, options, explicit } = spec;
   const now = new Date();
   const when = `${clockTime(passed)} (${relativeDay(passed, now)})`;
   if (person === null)
-    throw userError('until-passed', when, commandLine('spool', 'ralph', '--change', change), clockTime(passed));
+    throw userError('until-passed', when, commandLine('spool', 'ralph', '--change', target.id), clockTime(passed));
   const until = await person.chooseUntil(when);
   if (until === null) throw userError('cancelled', 'no time was given');
   return { ...spec, options: { ...options, until }, explicit: new Set([...explicit, 'until' as const]) };

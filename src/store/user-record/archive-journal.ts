@@ -8,7 +8,7 @@ import type { Project } from '../project.ts';
 import { userRecordFolder } from './folder.ts';
 
 /*
- * A clone or an agent can put a journal of an archiving into a project. Only one whose hash is recorded here is finished.
+ * A clone or an agent can put an archive journal into a project. Only one whose hash is recorded here is finished.
  */
 
 /** Called before the journal is written. */

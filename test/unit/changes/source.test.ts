@@ -2,12 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type SourceName, sourceNames } from '../../../src/changes/folders.ts';
 import { isPlanning, planningPaths } from '../../../src/changes/planning-paths.ts';
 import { claimsOf } from '../../../src/changes/requirements.ts';
 import { changeOf, changesOfModule, listArchived, listChanges, resolveChange } from '../../../src/changes/sources.ts';
 import { applyArchive, planArchive } from '../../../src/changes/archive/archive.ts';
 import { createChange } from '../../../src/changes/spool/create.ts';
 import { readTasks } from '../../../src/changes/tasks/read.ts';
+import { projectMarker } from '../../../src/files/project-markers.ts';
 
 const id = '002-01_add-login';
 const folder = `.spool/changes/${id}`;
@@ -184,4 +186,22 @@ test('a change is not archived over an existing one', async () => {
   await archive();
   write(everything);
   await expect(archive()).rejects.toThrow('already exists');
+});
+
+describe('a folder that has nothing but changes of one source is a project', () => {
+  const trees: Readonly<Record<SourceName, readonly string[]>> = {
+    spool: ['.spool/changes/login/proposal.md'],
+    openspec: ['openspec/changes/login/proposal.md'],
+    ito: ['.ito/changes/login/proposal.md'],
+    'spec-kit': ['specs/login/spec.md', '.specify/memory/constitution.md'],
+    kiro: ['.kiro/specs/login/requirements.md'],
+  };
+
+  test.each(sourceNames)('%s', async (source) => {
+    expect(projectMarker(root)).toBeNull();
+    write(Object.fromEntries(trees[source].map((path) => [path, '# Login\n'])));
+
+    expect(projectMarker(root)).not.toBeNull();
+    expect(await listChanges({ root }, source)).toEqual(['login']);
+  });
 });

@@ -18,12 +18,22 @@ import {
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
+const boxless = '### Task 1: Page\n\n- [x] Write it\n\n### Task 2: Deploy\n\nWith care.\n';
+
 const files: readonly [name: string, path: string, text: string, tasks: string[]][] = [
   ['Markdown tasks', 'TODO.md', '# Todo\n\n- [x] one\n- [ ] two\n', ['x one', '- two']],
   ['Markdown tasks', 'PRD.md', '# A page\n\nIt is dark.\n', []],
   ['Markdown tasks', 'plan.md', '### Task 1: one\n\n- **Status**: [ ] pending\n- [ ] detail\n', ['- 1: one']],
   ['Markdown tasks', 'notes.md', '---\ntitle: x\n---\n- [ ] one\n', ['- one']],
   ['ralphex plan', 'docs/plans/x.md', ralphexPlan, ['x Write the page', '- Test it', '- Send it']],
+  [
+    'ralphex plan',
+    'docs/plans/y.md',
+    '### Task 1: Page\n\n- [x] Write it\n\n### Task 2: Deploy\n\nWith care.\n\n### Iteration 3: Rest\n\n- [ ] Go\n',
+    ['x Write it', '- Task 2: Deploy', '- Go'],
+  ],
+  ['ralphex plan', 'z.md', '# Plan\n\n### Iteration 1: Page\n\nIt is dark.\n', ['- Iteration 1: Page']],
+  ['Markdown tasks', 'z.md', '- [ ] one\n\n### Task 1: Page\n\nIt is dark.\n', ['- one', '- 1: Page']],
   ['BMAD story', '1-2-login.md', bmadStory, ['x Write the page', '- Test it']],
   [
     'BMAD build spec',
@@ -84,6 +94,8 @@ type Edit = readonly [what: string, path: string, text: string, from: string | R
 const edits: readonly Edit[] = [
   ['a tick', 'x.md', ralphexPlan, '- [ ] Send it', '- [x] Send it', false],
   ['a new task', 'x.md', ralphexPlan, '## Notes', '### Task 3: More\n\n- [ ] New\n\n## Notes', false],
+  ['a tick below a heading without boxes', 'x.md', boxless, 'With care.', 'With care.\n\n- [x] Deployed', false],
+  ['a reworded heading without boxes', 'x.md', boxless, 'Deploy', 'Nothing', true],
   ['a reworded heading', 'x.md', ralphexPlan, 'Task 1: The page', 'Task 1: Nothing', true],
   ['a box outside of the tasks', 'x.md', ralphexPlan, 'Somebody likes it', 'Nobody likes it', true],
   ['a task moved out of its section', 'x.md', ralphexPlan, /(\n### Task 1[^]*?\n)(- \[ \] Send it\n)/, '\n$2$1', true],
@@ -173,7 +185,7 @@ test.each(edits)('%s in %s', (_what, path, text, from, to, isGoal) => {
 describe('a wrong shape is one clear line', () => {
   test.each([
     ['{', 'it is not valid JSON'],
-    ['', 'it is not valid JSON'],
+    ['', 'it is empty. Write { "userStories": [{ "title": "…", "passes": false }] }'],
     ['"text"', 'it has no tasks that Spool knows'],
     ['{}', 'it has no tasks that Spool knows'],
     [json({ prd: { userStories: [] } }), '"userStories" must be an array at the top level'],

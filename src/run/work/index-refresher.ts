@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { toUtf8 } from '../git/call/git.ts';
-import { readIndexNote, type Refreshed, refreshIndex } from '../git/refresh.ts';
-import type { WorkTree } from '../git/work-tree.ts';
-import { someOf } from '../text/format.ts';
-import type { Emit } from '../ralph/events.ts';
+import { toUtf8 } from '../../git/call/git.ts';
+import { readIndexNote, type Refreshed, refreshIndex } from '../../git/refresh.ts';
+import type { WorkTree } from '../../git/work-tree.ts';
+import { someOf } from '../../text/format.ts';
+import type { Emit } from '../../ralph/events.ts';
 
 /** Updates the user's index after Spool has committed with a separate index. */
 export interface IndexRefresher {

@@ -1,15 +1,14 @@
-import { agentsOf } from '../config/agents.ts';
-import type { FlagName, Options } from '../config/flags.ts';
-import { noTime } from '../config/values.ts';
-import { userError } from '../errors.ts';
-import type { Change } from '../changes/source.ts';
-import { mapLimits } from '../ralph/limits.ts';
-import type { AgentChoice, GatePlan, Limits, RunPlan } from '../ralph/plan.ts';
-import type { RunView } from '../ralph/view.ts';
-import { newRunId } from '../store/run-id.ts';
+import { agentsOf } from '../../config/agents.ts';
+import type { FlagName, Options } from '../../config/flags.ts';
+import { noTime } from '../../config/values.ts';
+import { userError } from '../../errors.ts';
+import type { Change } from '../../changes/source.ts';
+import { limitsOf, mapLimits } from '../../ralph/limits.ts';
+import type { AgentChoice, GatePlan, Limits, RunPlan } from '../../ralph/plan.ts';
+import type { RunView } from '../../ralph/view.ts';
+import { newRunId } from '../../store/run-id.ts';
 
 interface CreatePlanRequest {
-  readonly change: string;
   readonly target: Change;
   readonly options: Options;
   /** The settings that a resumed run does not keep. */
@@ -20,14 +19,11 @@ interface CreatePlanRequest {
  * `view` is the run to resume, which keeps its agents, promise, gate and limits, unless the caller sets others. It does
  * not keep permissions.
  */
-export const createPlan = (
-  { change, target, options, explicit }: CreatePlanRequest,
-  view: RunView | undefined,
-): RunPlan => {
+export const createPlan = ({ target, options, explicit }: CreatePlanRequest, view: RunView | undefined): RunPlan => {
   const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
   const plan: RunPlan = {
     run: view?.run ?? newRunId(),
-    change,
+    change: target.id,
     source: target.source,
     module: target.module,
     agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),
@@ -37,9 +33,9 @@ export const createPlan = (
     completionPromise: choose('completionPromise', view?.completionPromise, options.completionPromise),
     blockedPromise: choose('blockedPromise', view?.blockedPromise, options.blockedPromise),
     minIterations: choose('minIterations', view?.minIterations, options.minIterations),
-    maxIterations: choose('maxIterations', view && (view.maxIterations ?? Infinity), options.maxIterations),
-    limits: limitsOf(options, view, choose),
-    gate: gateOf(options, view, choose),
+    maxIterations: choose('maxIterations', view && limitsOf(view).maxIterations, options.maxIterations),
+    limits: chooseLimits(options, view, choose),
+    gate: chooseGate(options, view, choose),
     failFast: choose('failFast', view?.failFast, options.failFast),
     commit: choose('commit', view?.commit, options.commit),
     retryDelayMs: options.retryDelay,
@@ -53,7 +49,7 @@ export const createPlan = (
 /** Returns the value of the interrupted run, unless the caller set the flag explicitly. */
 type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value) => Value;
 
-const limitsOf = (options: Options, view: RunView | undefined, choose: Choose): Limits => {
+const chooseLimits = (options: Options, view: RunView | undefined, choose: Choose): Limits => {
   const given: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
     maxDurationMs: ['maxDuration', options.maxDuration],
     untilMs: [
@@ -68,13 +64,14 @@ const limitsOf = (options: Options, view: RunView | undefined, choose: Choose): 
     maxStalled: ['maxStalled', options.maxStalled],
     maxWaitMs: ['maxWait', options.maxWait],
   };
+  const before = view && limitsOf(view).limits;
   return mapLimits((name) => {
     const [flag, value] = given[name];
-    return choose(flag, view && (view.limits[name] ?? Infinity), value);
+    return choose(flag, before?.[name], value);
   });
 };
 
-const gateOf = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => ({
+const chooseGate = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => ({
   verify: choose('verify', view?.gate.verify, options.verify),
   verifyEach: choose('verifyEach', view?.gate.verifyEach, options.verifyEach),
   requireTasks: choose('requireTasks', view?.gate.requireTasks, options.requireTasks),

@@ -1,22 +1,21 @@
-import type { FlagName, Options, FileSettings } from '../config/flags.ts';
-import type { Project } from '../store/project.ts';
-import { cutHistory, lastRecords } from '../store/history.ts';
-import type { Change } from '../changes/source.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { withSecrets } from '../store/user-record/identity.ts';
-import type { RunPlan, SettingsAtStart } from '../ralph/plan.ts';
-import type { IterationRecord } from '../ralph/record.ts';
-import { isOpen, type RunView } from '../ralph/view.ts';
-import { catchUp } from '../ralph/reduce-view.ts';
+import type { FlagName, Options, FileSettings } from '../../config/flags.ts';
+import type { Project } from '../../store/project.ts';
+import { cutHistory, lastRecords } from '../../store/history.ts';
+import type { Change } from '../../changes/source.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { withSecrets } from '../../store/user-record/identity.ts';
+import type { RunPlan, SettingsAtStart } from '../../ralph/plan.ts';
+import type { IterationRecord } from '../../ralph/record.ts';
+import { isOpen, type RunView } from '../../ralph/view.ts';
+import { catchUp } from '../../ralph/reduce-view.ts';
 import { createPlan } from './create-plan.ts';
-import { changedSince, describeChanged } from './resume/changed-settings.ts';
-import { type LastRun, lastRunVersion, readLastRun, recordedRun } from './resume/last-run.ts';
-import { valuesToRecord } from './resume/recorded-settings.ts';
-import { newRunId } from '../store/run-id.ts';
+import { changedSince, describeChanged } from '../resume/changed-settings.ts';
+import { type LastRun, lastRunVersion, readLastRun, recordedRun } from '../resume/last-run.ts';
+import { valuesToRecord } from '../resume/recorded-settings.ts';
+import { newRunId } from '../../store/run-id.ts';
 
 export interface PlanRequest {
   readonly project: Project;
-  readonly change: string;
   readonly target: Change;
   readonly options: Options;
   readonly explicit: ReadonlySet<FlagName>;
@@ -66,7 +65,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   const resumed = request.options.fresh || !lastRun.isWhole ? null : interrupted;
   const changed = changedSettings(request, resumed);
   const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);
-  const previous = resumed && withoutOtherPromise(plan, resumed);
+  const previous = resumed && rejectChangedPromise(plan, resumed);
   return {
     plan,
     previous,
@@ -80,7 +79,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
 };
 
 /** Plans again if another process has written to the state of the change since. */
-export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
+export const replanIfChanged = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
   if (planned.version === lastRunVersion(request)) return planned;
   const again = planRun(request, await readLastRun(request));
   // A new run keeps the id under which its sandbox was opened.
@@ -94,27 +93,27 @@ export interface EarlierPlan {
 }
 
 /** Whether the files are still the same. A process that was running may have been killed since without a trace. */
-export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'change'>): boolean =>
+export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'target'>): boolean =>
   !lastRun.isRunning && lastRun.version === lastRunVersion(of);
 
 /** Reuses a plan for a run that starts now. Returns null if the next occurrence of --until is another one by now. */
-export const startNow = (planned: Planned): Planned | null => {
+export const reusePlan = (planned: Planned): Planned | null => {
   const { plan, previous } = planned;
   if (plan.limits.untilMs <= Date.now()) return null;
   return previous === null ? { ...planned, plan: { ...plan, run: newRunId() } } : planned;
 };
 
 /** Loads what a resume needs. The status may be "running": the owner of the lock knows that the process is gone. */
-const loadInterrupted = ({ project, change, env }: PlanRequest, saved: RunView): Interrupted => {
-  const view = withSecrets(userRecordFolder(project, change, env), saved);
+const loadInterrupted = ({ project, target, env }: PlanRequest, saved: RunView): Interrupted => {
+  const view = withSecrets(userRecordFolder(project, target.id, env), saved);
   // The process may have been killed between saving a record and saving the state.
-  const { records: all, isCut } = lastRecords(project, change, 2);
+  const { records: all, isCut } = lastRecords(project, target.id, 2);
   const records = all.filter((record) => record.run === view.run);
   return { view: catchUp(view, records), saved, last: records.at(-1) ?? null, isCut };
 };
 
 /** Rejects a pending promise if the completion promise has changed since. */
-const withoutOtherPromise = ({ completionPromise }: RunPlan, previous: Interrupted): Interrupted => {
+const rejectChangedPromise = ({ completionPromise }: RunPlan, previous: Interrupted): Interrupted => {
   const { view } = previous;
   if (!view.pending?.completionFound || view.completionPromise === completionPromise) return previous;
   const rejected = `the completion promise was "${view.completionPromise}" then, and is "${completionPromise}" now`;
@@ -153,7 +152,7 @@ interface Resuming {
 }
 
 const noticesOf = (
-  { project, change, fileSettings }: PlanRequest,
+  { project, target, fileSettings }: PlanRequest,
   { plan, previous, changed, isRefused }: Resuming,
   { damage }: LastRun,
 ): string[] => {
@@ -162,7 +161,7 @@ const noticesOf = (
   const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== view.sandbox);
   return [
     resumeNotice(view, isRefused),
-    ...(isCut && damage === null ? [cutHistory(project, change)] : []),
+    ...(isCut && damage === null ? [cutHistory(project, target.id)] : []),
     ...(announced.length === 0 ? [] : [describeChanged(announced, view.settings!.file, fileSettings)]),
   ];
 };

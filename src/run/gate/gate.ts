@@ -1,18 +1,18 @@
 import { basename, join } from 'node:path';
-import { runShell } from '../process/shell.ts';
-import { allowedEnvironment } from '../process/scope.ts';
-import { tryReadTasks } from '../changes/tasks/read.ts';
-import { describeTampering } from '../guard/guard.ts';
-import type { Tampering } from '../guard/memory.ts';
-import { openTasks as findOpenTasks } from '../changes/tasks/task.ts';
-import { type GateReport, type GateRun, maxListed } from '../ralph/record.ts';
-import { passes, runsCommands } from '../ralph/gate-result.ts';
-import type { LoopHost } from '../ralph/loop.ts';
-import { deletedChanges } from '../changes/sources.ts';
-import { commandLine } from '../text/shell-words.ts';
-import { gitCeilingEnv, ensureRunState, type RunContext } from './context.ts';
+import { runShell } from '../../process/shell.ts';
+import { allowedEnvironment } from '../../process/scope.ts';
+import { tryReadTasks } from '../../changes/tasks/read.ts';
+import { describeTampering } from '../../guard/guard.ts';
+import type { Tampering } from '../../guard/memory.ts';
+import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
+import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
+import { passes, runsCommands } from '../../ralph/gate-result.ts';
+import type { LoopHost } from '../../ralph/loop.ts';
+import { deletedChanges } from '../../changes/sources.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
-import { iterationFileName } from '../store/paths.ts';
+import { iterationFileName } from '../../store/paths.ts';
 
 type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
 
@@ -102,7 +102,7 @@ const openTasksOf = ({
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
-  const titles = [...guard.openParents(), ...findOpenTasks(tasks).map(({ title }) => title)];
+  const titles = [...guard.uncountedTasks(), ...findOpenTasks(tasks).map(({ title }) => title)];
   return titles.map((title) => redactor.beginningOf(title, maxTitleLength));
 };
 

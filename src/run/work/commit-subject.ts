@@ -1,12 +1,9 @@
-import type { Redactor } from '../secrets/redact.ts';
-import { withoutControls } from '../text/controls.ts';
-import { fitting, widthOf } from '../text/format.ts';
+import type { DoneWork } from '../../ralph/loop.ts';
+import type { Redactor } from '../../secrets/redact.ts';
+import { withoutControls } from '../../text/controls.ts';
+import { fitting, widthOf } from '../../text/format.ts';
 
-interface DoneWork {
-  /** Titles of tasks. */
-  readonly ticked: readonly string[];
-  /** The end of the last message of the agent. */
-  readonly lastWords: string;
+interface FinishedWork extends DoneWork {
   readonly iteration: number;
 }
 
@@ -16,7 +13,7 @@ interface DoneWork {
  * specially.
  */
 export const commitSubject = (
-  { ticked, lastWords, iteration }: DoneWork,
+  { ticked, lastWords, iteration }: FinishedWork,
   redactor: Pick<Redactor, 'endOf' | 'oneLine'>,
   columns: number,
 ): string => {

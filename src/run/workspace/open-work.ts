@@ -1,23 +1,23 @@
 import { dirname } from 'node:path';
-import { createFolder } from '../files/folders.ts';
-import { removeSafely, writeSafely } from '../files/safe.ts';
-import { guardSettings } from '../git/call/settings.ts';
-import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
-import { openGuard } from '../guard/guard.ts';
-import { forgetGoal } from '../guard/saved-memory.ts';
-import type { Workspace } from '../ralph/plan.ts';
-import { newTempIndex } from '../store/folders.ts';
-import { takeOverNotes } from '../store/notes.ts';
-import { workspaceFile } from '../store/paths.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import type { Cleanup } from './cleanup.ts';
-import type { RunContext } from './context.ts';
+import { createFolder } from '../../files/folders.ts';
+import { removeSafely, writeSafely } from '../../files/safe.ts';
+import { guardSettings } from '../../git/call/settings.ts';
+import { findWorkTree, type Repository, type WorkTree } from '../../git/work-tree.ts';
+import { openGuard } from '../../guard/guard.ts';
+import { forgetGoal } from '../../guard/saved-memory.ts';
+import type { Workspace } from '../../ralph/plan.ts';
+import { newTempIndex } from '../../store/folders.ts';
+import { adoptNotes } from '../../store/notes.ts';
+import { workspaceFile } from '../../store/paths.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import type { Cleanup } from '../cleanup.ts';
+import type { RunContext } from '../context.ts';
 import { openWorkspaceCopies } from './copies.ts';
-import type { RunDeadline } from './deadline.ts';
-import type { Planned } from './plan.ts';
+import type { RunDeadline } from '../deadline.ts';
+import type { Planned } from '../plan/plan.ts';
 import { noteRepository } from './repository.ts';
-import { commitsSince, lastActivityOf } from './changed-goal.ts';
-import { openWorkspace } from './workspace.ts';
+import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
+import { openWorkspace } from './open-workspace.ts';
 
 /** What agents work on, and what is watched there. */
 type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'notes' | 'guard' | 'copies'>;
@@ -41,12 +41,13 @@ export interface WorkRequest extends Pick<
   /** The number of processes of earlier runs that were still running. */
   readonly leftovers: number;
   readonly deadline: RunDeadline;
+  /** The repository of the project, which was checked. */
+  readonly repository: Repository | null;
 }
 
 export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<Work> => {
   const { project, target, options, plan, env, folder, emit, trusted } = request;
   const { change } = plan;
-  const run = { ...request, change };
   const workspace = await openPlannedWorkspace(request);
   const workProject = { root: workspace.root };
   writeSafely(workspaceFile(folder), `${workspace.root}\n`);
@@ -54,8 +55,8 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
   const record = userRecordFolder(project, change, env);
   createFolder(record);
-  await noteRepository({ project, change, env });
-  const notes = takeOverNotes({ run: plan.run, folder, record, redact: request.redactor.data });
+  noteRepository({ project, change, env }, request.repository);
+  const notes = adoptNotes({ run: plan.run, folder, record, redact: request.redactor.data });
   if (options.fresh) forgetGoal(record);
   const lastActivityMs = lastActivityOf(project, change);
   // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
@@ -66,23 +67,21 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
     folder: record,
     committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
   });
-  if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
+  if (workspace.worktree !== null) trusted.checkIn(workspace.root, request, 'harness');
   // Files that were guarded before are known, so they need no trust.
-  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
+  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, request, 'verify');
   const copies = await openWorkspaceCopies({ project, target, workspace, guard, emit });
   return { workProject, workspace, tree, notes, guard, copies };
 };
 
 /** One run of a batch at a time: setting up a worktree uses the repository. */
 const openPlannedWorkspace = (request: WorkRequest): Promise<Workspace> => {
-  const { plan, previous, deadline, trusted, batch } = request;
-  const { change } = plan;
+  const { previous, deadline, trusted, batch } = request;
   const exclusive = batch?.exclusive ?? ((work) => work());
   const opening = exclusive(() =>
     openWorkspace({
       ...request,
-      change,
-      checkSetup: (root) => trusted.checkIn(root, { ...request, change }, 'worktreeSetup'),
+      checkSetup: (root) => trusted.checkIn(root, request, 'worktreeSetup'),
       previous: previous?.view.workspace ?? null,
     }),
   );

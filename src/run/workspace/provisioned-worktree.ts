@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { userError } from '../errors.ts';
-import { readInside, statsIfInside, textInside } from '../files/inside.ts';
-import { longestText } from '../files/safe.ts';
-import { replaceInside } from '../files/write-inside.ts';
-import { readRegular } from '../files/regular.ts';
-import { filesMatching } from '../git/linked-worktrees.ts';
-import { toUtf8 } from '../git/call/git.ts';
-import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';
-import { gitDirOf } from '../git/work-tree.ts';
-import type { Project } from '../store/project.ts';
-import { isAmong, planningPaths } from '../changes/planning-paths.ts';
-import { attempt } from '../changes/problems.ts';
-import type { Change } from '../changes/source.ts';
-import { mapOf, object, parseJson, type Shape, text, validItems, withFallback } from '../text/shape.ts';
-import { someOf } from '../text/format.ts';
-import { commandLine } from '../text/shell-words.ts';
+import { unsafeKind } from '../../files/checks.ts';
+import { readInside, statsIfInside, textInside } from '../../files/inside.ts';
+import { longestText } from '../../files/safe.ts';
+import { replaceInside } from '../../files/write-inside.ts';
+import { readRegular } from '../../files/regular.ts';
+import { filesMatching } from '../../git/linked-worktrees.ts';
+import { toUtf8 } from '../../git/call/git.ts';
+import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../../git/snapshot/ignored-files.ts';
+import { gitDirOf } from '../../git/work-tree.ts';
+import type { Project } from '../../store/project.ts';
+import { isAmong, planningPaths } from '../../changes/planning-paths.ts';
+import { attempt } from '../../changes/problems.ts';
+import type { Change } from '../../changes/source.ts';
+import { mapOf, object, parseJson, type Shape, text, validItems, withFallback } from '../../text/shape.ts';
+import { someOf } from '../../text/format.ts';
+import { commandLine } from '../../text/shell-words.ts';
 
 /** A worktree, and the folder of the project in it. */
 export interface ProvisionedWorkspace {
@@ -62,7 +62,7 @@ export const noteProvisioned = async (
 };
 
 /** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
-export const resultsIn = async (
+export const filesLostWith = async (
   project: Project,
   change: Change,
   workspace: ProvisionedWorkspace,
@@ -105,7 +105,7 @@ export const includePatterns = (project: Project): Buffer | null => {
   const file = join(project.root, '.worktreeinclude');
   if (!existsSync(file)) return null;
   const patterns = readRegular(file, { limit: longestText });
-  if (patterns === null) throw userError('unsafe-file', file, 'is not a regular file');
+  if (patterns === null) throw unsafeKind(file, 'file');
   return patterns;
 };
 

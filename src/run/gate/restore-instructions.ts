@@ -1,14 +1,14 @@
 import { join, relative } from 'node:path';
-import { findVersion } from '../git/versions.ts';
-import type { WorkTree } from '../git/work-tree.ts';
-import { keyName, partOf, splitKey } from '../guard/deciders/parts.ts';
-import { hashOfVersion } from '../guard/goal.ts';
-import type { Expectation, Guard } from '../guard/guard.ts';
-import type { Tampering } from '../guard/memory.ts';
-import type { Change } from '../changes/source.ts';
-import { missingTasks } from '../changes/tasks/missing.ts';
-import { commandLine } from '../text/shell-words.ts';
-import type { RunContext } from './context.ts';
+import { findVersion } from '../../git/versions.ts';
+import type { WorkTree } from '../../git/work-tree.ts';
+import { keyName, partOf, splitKey } from '../../guard/deciders/parts.ts';
+import { hashOfVersion } from '../../guard/goal.ts';
+import type { Expectation, Guard } from '../../guard/guard.ts';
+import type { Tampering } from '../../guard/memory.ts';
+import type { Change } from '../../changes/source.ts';
+import { missingTasks } from '../../changes/tasks/missing.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import type { RunContext } from '../context.ts';
 
 export type RestoreContext = Pick<RunContext, 'tree' | 'target' | 'workProject' | 'guard' | 'plan'>;
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { parseTarget } from '../../../src/config/notify-targets.ts';
-import { createPoster } from '../../../src/run/notify/post.ts';
-import { closedPort, startReceiver, status } from '../../support/receiver.ts';
-import type { NotifyMessage } from '../../../src/run/notify/message.ts';
+import { parseTarget } from '../../../../src/config/notify-targets.ts';
+import { createPoster } from '../../../../src/run/notify/post.ts';
+import { closedPort, startReceiver, status } from '../../../support/receiver.ts';
+import type { NotifyMessage } from '../../../../src/run/notify/message.ts';
 
 const message = { kind: 'complete', title: 'a: complete', text: 'Done.', view: {} } as NotifyMessage;
 const quick = { retryDelaysMs: [1, 1, 1], attemptMs: 60_000, longestMs: 60_000 };

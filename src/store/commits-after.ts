@@ -1,6 +1,6 @@
 import { commitsOnHead } from '../git/branches.ts';
 import { headBranch } from '../git/work-tree.ts';
-import { lastRecords } from '../store/history.ts';
+import { lastRecords } from './history.ts';
 import type { RunCheckpoints } from './saved-checkpoints.ts';
 
 /** Commits of later iterations that are on the branch. */

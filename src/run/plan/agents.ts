@@ -1,7 +1,7 @@
-import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
+import type { AgentChoice, RunPlan } from '../../ralph/plan.ts';
 import { checkLimits } from './reported-limits.ts';
-import type { RunSpec } from './spec.ts';
-import type { RunServices } from './services.ts';
+import type { RunSpec } from '../spec.ts';
+import type { RunServices } from '../services.ts';
 
 export interface UsableAgents {
   readonly agents: readonly AgentChoice[];

@@ -3,12 +3,12 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
-import { checkpointRecorder, recogniseCheckpoint } from '../store/user-record/checkpoints.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { isKnown, recordedWorkspace } from '../store/user-record/identity.ts';
-import { type Project } from '../store/project.ts';
-import { isWorkspaceOf, runsFolder, runFolder, workspaceFile } from '../store/paths.ts';
-import { ensureStateIsHidden, newTempIndex } from '../store/folders.ts';
+import { checkpointRecorder, recogniseCheckpoint } from './user-record/checkpoints.ts';
+import { userRecordFolder } from './user-record/folder.ts';
+import { isKnown, recordedWorkspace } from './user-record/identity.ts';
+import { type Project } from './project.ts';
+import { isWorkspaceOf, runsFolder, runFolder, workspaceFile } from './paths.ts';
+import { ensureStateIsHidden, newTempIndex } from './folders.ts';
 import { folderNames, readText } from '../files/read.ts';
 
 /** A run of a change, with its checkpoints. */

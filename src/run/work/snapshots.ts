@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { FileDiff } from '../git/diff.ts';
-import { createFolderWatch } from '../git/snapshot/folder-watch.ts';
-import { pathOf, toUtf8 } from '../git/call/git.ts';
-import { openIgnoredBefore } from '../git/snapshot/ignored-before.ts';
+import type { FileDiff } from '../../git/diff.ts';
+import { createFolderWatch } from '../../git/snapshot/folder-watch.ts';
+import { pathOf, toUtf8 } from '../../git/call/git.ts';
+import { openIgnoredBefore } from '../../git/snapshot/ignored-before.ts';
 import {
   covers,
   type SkippedPath,
@@ -10,14 +10,14 @@ import {
   type SkipReason,
   stillSkipped,
   withTimes,
-} from '../git/snapshot/skipped.ts';
-import { createNestedWatch, type NestedFiles } from '../git/snapshot/nested.ts';
-import { createTreeSnapshotter, type SnapshotterOptions } from '../git/snapshot/trees.ts';
-import { createHeadWatch, type WorkTree } from '../git/work-tree.ts';
-import type { Redactor } from '../secrets/redact.ts';
-import { joinLines, pluralise, someOf } from '../text/format.ts';
+} from '../../git/snapshot/skipped.ts';
+import { createNestedWatch, type NestedFiles } from '../../git/snapshot/nested.ts';
+import { createTreeSnapshotter, type SnapshotterOptions } from '../../git/snapshot/trees.ts';
+import { createHeadWatch, type WorkTree } from '../../git/work-tree.ts';
+import type { Redactor } from '../../secrets/redact.ts';
+import { joinLines, pluralise, someOf } from '../../text/format.ts';
 import { createOwnOutput } from './own-output.ts';
-import { ensureRunState, type RunContext } from './context.ts';
+import { ensureRunState, type RunContext } from '../context.ts';
 
 /** The state of a work tree. */
 export interface Snapshot {

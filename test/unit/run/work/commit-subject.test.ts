@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTasks } from '../../../src/changes/tasks/parse.ts';
-import { newlyDone } from '../../../src/changes/tasks/task.ts';
-import { commitSubject, commitTasks, commitTitle } from '../../../src/run/commit-subject.ts';
-import { createRedactor } from '../../../src/secrets/redact.ts';
-import { widthOf } from '../../../src/text/format.ts';
+import { parseTasks } from '../../../../src/changes/tasks/parse.ts';
+import { newlyDone } from '../../../../src/changes/tasks/task.ts';
+import { commitSubject, commitTasks, commitTitle } from '../../../../src/run/work/commit-subject.ts';
+import { createRedactor } from '../../../../src/secrets/redact.ts';
+import { widthOf } from '../../../../src/text/format.ts';
 
 const key = 'sk-ant-api03-Zx9fQ2mL7vR4tY8wB1nC6dE3gH5jK0pA';
 const redactor = createRedactor({ SERVICE_TOKEN: key });

@@ -1,7 +1,7 @@
-import { toUtf8 } from '../git/call/git.ts';
-import type { Notes } from '../store/notes.ts';
-import { boolean, object, pairOf, required, text, validItems } from '../text/shape.ts';
-import type { Uncommitted } from '../ralph/events.ts';
+import { toUtf8 } from '../../git/call/git.ts';
+import type { Notes } from '../../store/notes.ts';
+import { boolean, object, pairOf, required, text, validItems } from '../../text/shape.ts';
+import type { Uncommitted } from '../../ralph/events.ts';
 
 /** The uncommitted work of a run, by git names. Saved with the run, for when it is resumed. */
 export interface Ledger {

@@ -1,32 +1,22 @@
 import { existsSync } from 'node:fs';
-import { diffTrees, type FileDiff, summariseDiff } from '../git/diff.ts';
-import { checkpointRecorder } from '../store/user-record/checkpoints.ts';
-import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
-import { isOnBranch } from '../git/branches.ts';
-import { toUtf8, whyNoGit } from '../git/call/git.ts';
-import type { SkippedPath } from '../git/snapshot/skipped.ts';
-import { rawDiff } from '../git/raw-diff.ts';
-import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
-import type { DiffStat, Uncommitted } from '../ralph/events.ts';
-import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
-import type { Redactor } from '../secrets/redact.ts';
-import { tryReadTasks } from '../changes/tasks/read.ts';
-import { newlyDone, type Task } from '../changes/tasks/task.ts';
+import { createTreeDiff, type FileDiff, summariseDiff } from '../../git/diff.ts';
+import { checkpointRecorder } from '../../store/user-record/checkpoints.ts';
+import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
+import { toUtf8, whyNoGit } from '../../git/call/git.ts';
+import { rawDiff } from '../../git/raw-diff.ts';
+import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
+import type { DiffStat } from '../../ralph/events.ts';
+import type { DoneWork, IterationChanges, LoopHost } from '../../ralph/loop.ts';
+import type { Redactor } from '../../secrets/redact.ts';
 import { commitSubject } from './commit-subject.ts';
-import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
-import { addSyncedEdits } from './copies.ts';
-import { recordLeftBehind, recallUncommitted } from './interrupted-work.ts';
-import type { RunContext } from './context.ts';
+import { type CommitContext, commitWork, type IterationWork, noticeOnce } from './commit.ts';
+import { addSyncedEdits } from '../workspace/copies.ts';
+import { recordLeftBehind, recallUncommitted } from './interrupted.ts';
+import type { RunContext } from '../context.ts';
 import { createIndexRefresher } from './index-refresher.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 import { type Ledger, openLedger } from './ledger.ts';
-
-const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
-  const why = snapshots.problem();
-  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
-  return why === null ? text : `${text} git says: ${redactor.oneLine(why)}`;
-};
-const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
+import { findUncommitted } from './uncommitted.ts';
 
 export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
@@ -38,11 +28,13 @@ export interface WorkTracker {
 
 type WorkContext = CommitContext &
   SnapshotContext &
-  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project' | 'target' | 'workProject'>;
+  Pick<RunContext, 'tree' | 'copies' | 'isResumed' | 'crashedMidIteration' | 'env' | 'project'>;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
 export const createWorkTracker = (context: WorkContext): WorkTracker =>
-  context.tree === null ? withoutGit : trackTree(context, context.tree);
+  context.tree === null ? withoutGit : createGitTracker(context, context.tree);
+
+const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 const withoutGit: WorkTracker = {
   track: async () => async () => nothing,
@@ -51,13 +43,14 @@ const withoutGit: WorkTracker = {
   invalidate: () => {},
 };
 
-const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
+const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => {
   const { emit } = context;
   if (context.plan.commit) warnIfDetached(tree, emit);
   const announced = new Set<string>();
   const index = createIndexRefresher(tree, emit);
   const ledger = openLedger(context.notes);
   const reportProblem = createProblemReporter(tree, context);
+  const diff = createTreeDiff(tree);
   const touched = new Set<string>();
   const detachedCommits: IterationWork['detachedCommits'] = [];
   let opened: Opened | null = null;
@@ -81,8 +74,12 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const shared = {
+      const started: StartedIteration = {
+        ...context,
         tree,
+        diff,
+        iteration,
+        before,
         snapshots,
         index,
         checkpoints,
@@ -93,20 +90,16 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
         dirtyAtStart,
         interrupted,
       };
-      const tasksBefore = tasksIn(context);
-      return async (lastWords) => {
-        const after = await snapshots.take();
-        if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
-        const ticked = newlyDone(tasksBefore, tasksIn(context));
-        const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, context.redactor, columns);
-        const work = after && (await workSince({ ...context, ...shared, iteration, before, subject, ticked }, after));
-        if (work === null) {
+      return async (done) => {
+        const finished = await finishIteration(started, done);
+        if (finished === null) {
           await reportProblem(snapshots);
           return nothing;
         }
+        const { changes, after } = finished;
         // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
-        if (work.commit === null && work.commitProblem === null) latest = after;
-        return work;
+        if (changes.commit === null && changes.commitProblem === null) latest = after;
+        return changes;
       };
     },
     uncommitted: async () => {
@@ -121,10 +114,62 @@ const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
       // If only the gate of a resumed run was left to do, nothing has been tracked.
       const checkpoints = opened?.checkpoints ?? (await savedCheckpoints(context, tree));
       const ranges = await checkpoints.ranges();
-      return ranges && diffStat(tree, ranges);
+      return ranges && diffStat(diff, ranges);
     },
   };
 };
+
+type StartedIteration = WorkContext &
+  Omit<IterationWork, 'subject' | 'ticked'> & {
+    /** All files that the run has changed. */
+    readonly touched: Set<string>;
+    readonly diff: TreeDiff;
+  };
+
+type TreeDiff = ReturnType<typeof createTreeDiff>;
+
+interface FinishedIteration {
+  readonly changes: IterationChanges;
+  /** The work tree before anything was committed. */
+  readonly after: Snapshot;
+}
+
+/** Saves what an iteration has changed as a checkpoint, and commits it. Returns null if git fails. */
+const finishIteration = async (
+  started: StartedIteration,
+  { lastWords, ticked }: DoneWork,
+): Promise<FinishedIteration | null> => {
+  const { plan, redactor, snapshots, ledger, iteration } = started;
+  const after = await snapshots.take();
+  if (after === null) return null;
+  if (plan.commit) await addSyncedEdits(started, ledger);
+  const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, redactor, columns);
+  const changes = await saveChanges({ ...started, subject, ticked }, after);
+  return changes && { changes, after };
+};
+
+const saveChanges = async (
+  work: IterationWork & Pick<StartedIteration, 'touched' | 'diff'>,
+  after: Snapshot,
+): Promise<IterationChanges | null> => {
+  const { tree, snapshots, before, checkpoints, iteration } = work;
+  const all = await work.diff(before.id, after.id);
+  if (all === null) return null;
+  const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
+  for (const { name, nested, after: now } of changes)
+    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
+  const inside = snapshots.inside([before, after], changes);
+  const git = summariseDiff([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
+  const checkpoint = await checkpoints.after(iteration, after.id);
+  if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summariseDiff(changes, git.commits) })) };
+};
+
+const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>
+  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
+
+const nestedNotice = (name: string) => `Not committed: ${toUtf8(name)} (nested repository).`;
 
 /** Opens the checkpoints and takes the first snapshot. Restores what an interrupted run left uncommitted. */
 const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): Promise<Opened> => {
@@ -145,38 +190,11 @@ const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): 
   return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
 };
 
-type UncommittedWork = Pick<IterationWork, 'tree' | 'snapshots' | 'ledger' | 'detachedCommits' | 'redactor'> & {
-  readonly touched: ReadonlySet<string>;
-};
-
-const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> => {
-  const { tree, snapshots, ledger, touched, detachedCommits, redactor } = work;
-  const skipped = uncommittedOf(snapshots.skipped(), redactor);
-  if (ledger.all().length + touched.size === 0) return skipped;
-  const now = await snapshots.take();
-  const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
-  const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
-  const listed = new Set(ledger.all());
-  const lost = [...touched].filter((name) => !listed.has(name) && open?.has(name));
-  ledger.add(lost, { why: 'HEAD does not have it', owed: false });
-  return [
-    ...ledger.report(new Set(ledger.all().filter(isOpen))),
-    ...skipped,
-    ...(await commitsOnNoBranch(tree, detachedCommits)),
-  ];
-};
-
-/** A task file that cannot be read has no tasks. */
-const tasksIn = ({ target, workProject }: WorkContext): Task[] => {
-  const tasks = tryReadTasks(target, workProject.root);
-  return tasks === null || tasks === 'unreadable' ? [] : tasks;
-};
-
 /** Adds up the differences. A file in several of them counts once. */
-const diffStat = async (tree: WorkTree, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
+const diffStat = async (diff: TreeDiff, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
   const changes: FileDiff[] = [];
-  for (const range of ranges.filter(([from, to]) => from !== to)) {
-    const found = await diffTrees(tree, range, { renames: true });
+  for (const [from, to] of ranges) {
+    const found = await diff(from, to);
     if (found === null) return null;
     changes.push(...found);
   }
@@ -188,35 +206,6 @@ const diffStat = async (tree: WorkTree, ranges: readonly (readonly [string, stri
 const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
   const open = head === null ? null : await rawDiff(tree.root, head, id);
   return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
-};
-
-/**
- * Files that git cannot add, that are too large for a checkpoint, or that look like secrets are not committed either.
- */
-const uncommittedOf = (skipped: readonly SkippedPath[], redactor: Redactor): Uncommitted[] => {
-  const of = (kind: SkippedPath['kind']) => skipped.filter((each) => each.kind === kind);
-  const secrets = of('secret');
-  const reasons = [...new Set(secrets.map(({ why }) => why))];
-  return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
-    .filter(([first]) => first !== undefined)
-    .map((list) => ({
-      why: redactor.oneLine(list[0]!.why, 200),
-      files: list.slice(0, 20).map(({ name }) => toUtf8(name)),
-      count: list.length,
-    }));
-};
-
-/** Returns the commits of the run that are on no branch. */
-const commitsOnNoBranch = async (
-  tree: WorkTree,
-  detachedCommits: IterationWork['detachedCommits'],
-): Promise<Uncommitted[]> => {
-  const found: Uncommitted[] = [];
-  for (const { commit, names } of detachedCommits) {
-    if (await isOnBranch(tree.root, commit)) continue;
-    found.push({ why: howToRecover(commit), files: names.slice(0, 20).map(toUtf8), count: names.length, commit });
-  }
-  return found;
 };
 
 /** Returns whether .git was deleted. */
@@ -235,6 +224,12 @@ const createProblemReporter = (
     if (!isAnnounced) emit({ type: 'notice', text: last });
     isAnnounced = true;
   };
+};
+
+const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
+  const why = snapshots.problem();
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
+  return why === null ? text : `${text} git says: ${redactor.oneLine(why)}`;
 };
 
 const refused = (why: string): string =>
@@ -272,33 +267,10 @@ const openCheckpointsOf = async (context: WorkContext, tree: WorkTree): Promise<
   return { snapshots: createSnapshots(context, tree, checkpoints.found), checkpoints, crashedTree };
 };
 
-const savedCheckpoints = ({ plan, project, env }: WorkContext, tree: WorkTree): Promise<Checkpoints> =>
+const savedCheckpoints = ({ plan, project, env, isResumed }: WorkContext, tree: WorkTree): Promise<Checkpoints> =>
   openCheckpoints(tree, {
     ...plan,
     finished: plan.firstIteration - 1,
+    isResumed,
     record: checkpointRecorder(project, plan.change, env),
   });
-
-/** Returns null if git fails. */
-const workSince = async (
-  work: IterationWork & { readonly touched: Set<string> },
-  after: Snapshot,
-): Promise<IterationChanges | null> => {
-  const { tree, snapshots, before, checkpoints, iteration } = work;
-  const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
-  if (all === null) return null;
-  const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
-  for (const { name, nested, after: now } of changes)
-    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
-  const inside = snapshots.inside([before, after], changes);
-  const git = summariseDiff([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
-  const checkpoint = await checkpoints.after(iteration, after.id);
-  if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
-  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
-  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summariseDiff(changes, git.commits) })) };
-};
-
-const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>
-  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
-
-const nestedNotice = (name: string) => `Not committed: ${toUtf8(name)} (nested repository).`;

@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { wasCommittedSince } from '../git/versions.ts';
-import type { WorkTree } from '../git/work-tree.ts';
-import type { Project } from '../store/project.ts';
-import { describeTampering } from '../guard/guard.ts';
-import { pluralise } from '../text/format.ts';
-import { commandLine } from '../text/shell-words.ts';
-import { saveIntervalMs } from './emitter.ts';
-import type { RunContext } from './context.ts';
+import { wasCommittedSince } from '../../git/versions.ts';
+import type { WorkTree } from '../../git/work-tree.ts';
+import type { Project } from '../../store/project.ts';
+import { describeTampering } from '../../guard/guard.ts';
+import { pluralise } from '../../text/format.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import { saveIntervalMs } from '../emitter.ts';
+import type { RunContext } from '../context.ts';
 import { pathIn, type RestoreContext, restoreInstructions } from './restore-instructions.ts';
-import { stateFile } from '../store/paths.ts';
+import { stateFile } from '../../store/paths.ts';
 
 /**
  * Returns the latest time at which the Spool of the last run may have been running. It saves its state at intervals.

@@ -1,9 +1,9 @@
-import { userError } from '../errors.ts';
-import type { Harness } from '../harness/harness.ts';
-import type { Emit } from '../ralph/events.ts';
-import type { IterationRecord } from '../ralph/record.ts';
-import type { RunPlan } from '../ralph/plan.ts';
-import type { Usage } from '../ralph/agent-events.ts';
+import { userError } from '../../errors.ts';
+import type { Harness } from '../../harness/harness.ts';
+import type { Emit } from '../../ralph/events.ts';
+import type { IterationRecord } from '../../ralph/record.ts';
+import type { RunPlan } from '../../ralph/plan.ts';
+import type { Usage } from '../../ralph/agent-events.ts';
 
 interface Measured {
   readonly limit: 'maxCostUsd' | 'maxTokens';

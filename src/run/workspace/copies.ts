@@ -1,16 +1,16 @@
 import { join, relative } from 'node:path';
-import { userError } from '../errors.ts';
-import { changedAmong } from '../git/branches.ts';
-import { type Copies, noCopies, openCopies, type Synced } from '../changes/copies.ts';
-import type { Change } from '../changes/source.ts';
-import { type Project } from '../store/project.ts';
-import type { Guard } from '../guard/guard.ts';
-import type { Emit } from '../ralph/events.ts';
-import type { Workspace } from '../ralph/plan.ts';
-import { commandLine } from '../text/shell-words.ts';
-import type { RunContext } from './context.ts';
-import type { Ledger } from './ledger.ts';
-import { configPath } from '../store/paths.ts';
+import { userError } from '../../errors.ts';
+import { changedAmong } from '../../git/branches.ts';
+import { type Copies, noCopies, openCopies, type Synced } from '../../changes/copies.ts';
+import type { Change } from '../../changes/source.ts';
+import { type Project } from '../../store/project.ts';
+import type { Guard } from '../../guard/guard.ts';
+import type { Emit } from '../../ralph/events.ts';
+import type { Workspace } from '../../ralph/plan.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import type { RunContext } from '../context.ts';
+import type { Ledger } from '../work/ledger.ts';
+import { configPath } from '../../store/paths.ts';
 
 export interface WorkspaceCopiesRequest {
   readonly project: Project;

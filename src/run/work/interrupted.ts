@@ -1,18 +1,18 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { diffTrees } from '../git/diff.ts';
-import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
-import { commitErrorLine } from '../git/commit.ts';
-import { toUtf8, statsOfName } from '../git/call/git.ts';
-import { mixTrees } from '../git/mixed-tree.ts';
-import { rawDiff } from '../git/raw-diff.ts';
-import type { WorkTree } from '../git/work-tree.ts';
-import { lastRecords } from '../store/history.ts';
-import { someOf } from '../text/format.ts';
-import { isNewNested } from './commit-work.ts';
-import { type RunContext } from './context.ts';
+import { diffTrees } from '../../git/diff.ts';
+import { listCheckpoints, treeOf } from '../../git/checkpoint.ts';
+import { commitErrorLine } from '../../git/commit.ts';
+import { toUtf8, statsOfName } from '../../git/call/git.ts';
+import { mixTrees } from '../../git/mixed-tree.ts';
+import { rawDiff } from '../../git/raw-diff.ts';
+import type { WorkTree } from '../../git/work-tree.ts';
+import { lastRecords } from '../../store/history.ts';
+import { someOf } from '../../text/format.ts';
+import { isNewNested } from './commit.ts';
+import { type RunContext } from '../context.ts';
 import type { Ledger } from './ledger.ts';
-import { iterationLog } from '../store/paths.ts';
+import { iterationLog } from '../../store/paths.ts';
 
 /**
  * Restores and announces the uncommitted work from before an interruption: from the ledger, or from the history if the

@@ -1,20 +1,27 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { userError } from '../errors.ts';
-import { isInWorkTree, isOwnRepository, type Repository, repositoryAt } from '../git/work-tree.ts';
-import { realPath } from '../process/which.ts';
-import type { ChangeRef } from '../store/change-ref.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { recordedRepository, recordRepository } from '../store/user-record/repository.ts';
-import { commandLine } from '../text/shell-words.ts';
+import { userError } from '../../errors.ts';
+import {
+  type FoundRepository,
+  isInWorkTree,
+  isOwnRepository,
+  type Repository,
+  repositoryAt,
+} from '../../git/work-tree.ts';
+import { realPath } from '../../process/which.ts';
+import type { ChangeRef } from '../../store/change-ref.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { recordedRepository, recordRepository } from '../../store/user-record/repository.ts';
+import { commandLine } from '../../text/shell-words.ts';
 
 /**
  * Throws if git finds another repository for the project than in the last run, or in the first run one that is not its
  * own: an agent or the author of the project may have redirected it, and Spool would commit into that repository.
  */
-export const checkRepository = async (ref: ChangeRef): Promise<void> => {
-  const { recorded, now } = await compare(ref);
-  if (now === null || isExpected(ref, recorded, now)) return;
+export const checkRepository = async (ref: ChangeRef): Promise<FoundRepository> => {
+  const { recorded, found } = await compare(ref);
+  const now = found.repository;
+  if (now === null || isExpected(ref, recorded, now)) return found;
   const { root } = ref.project;
   const accept = commandLine('spool', 'accept', ref.change);
   throw recorded === undefined
@@ -22,17 +29,17 @@ export const checkRepository = async (ref: ChangeRef): Promise<void> => {
     : userError('other-repository', root, folderOf(recorded), folderOf(now), accept);
 };
 
-/** Records the repository of the first run of a project, and a first repository. */
-export const noteRepository = async (ref: ChangeRef): Promise<void> => {
+/** Records the repository of the first run of a project, and a first repository, once it was checked. */
+export const noteRepository = (ref: ChangeRef, checked: Repository | null): void => {
   const known = recordedRepository(folderFor(ref));
   if (known) return;
-  const { now } = await compare(ref);
-  if (known === undefined || now !== null) recordRepository(folderFor(ref), now);
+  if (known === undefined || checked !== null) recordRepository(folderFor(ref), checked);
 };
 
 /** Accepts the current repository of the project. Returns its folder; null if it needs no consent. */
 export const acceptRepository = async (ref: ChangeRef): Promise<string | null> => {
-  const { recorded, now } = await compare(ref);
+  const { recorded, found } = await compare(ref);
+  const now = found.repository;
   if (now === null || isExpected(ref, recorded, now)) return null;
   recordRepository(folderFor(ref), now);
   return folderOf(now);
@@ -41,10 +48,11 @@ export const acceptRepository = async (ref: ChangeRef): Promise<string | null> =
 /** Throws if the work tree does not contain the project: Spool would work in the wrong folder. */
 const compare = async (ref: ChangeRef) => {
   const { root } = ref.project;
-  const now = await repositoryAt(root);
+  const found = await repositoryAt(root);
+  const now = found.repository;
   if (now !== null && !isInWorkTree(root, now.root))
     throw userError('foreign-work-tree', root, now.root, now.gitFolder);
-  return { recorded: recordedRepository(folderFor(ref)), now };
+  return { recorded: recordedRepository(folderFor(ref)), found };
 };
 
 const isExpected = ({ project }: ChangeRef, recorded: Repository | null | undefined, now: Repository): boolean => {

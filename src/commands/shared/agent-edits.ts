@@ -1,0 +1,18 @@
+import { existsSync } from 'node:fs';
+import type { Change } from '../../changes/source.ts';
+import { createRedactor } from '../../secrets/redact.ts';
+import type { Project } from '../../store/project.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { guardFile } from '../../store/paths.ts';
+
+/**
+ * What an agent has changed in the documents of a change and nobody has restored or accepted, such as `schema.yaml was
+ * changed`. Cheap for a change without a run, and for one whose last run is complete.
+ */
+export const agentEdits = async (project: Project, change: Change, env: NodeJS.ProcessEnv): Promise<string[]> => {
+  const folder = userRecordFolder(project, change.id, env);
+  if (!existsSync(guardFile(folder))) return [];
+  const { describeTampering, unsettledDocuments } = await import('../../guard/guard.ts');
+  const redactor = createRedactor(env);
+  return unsettledDocuments({ project, change, commands: [], folder }).map((each) => describeTampering(each, redactor));
+};

@@ -1,0 +1,40 @@
+import { timeAgo } from '../text/format.ts';
+import type { Canvas } from './canvas.ts';
+import type { ChangeOverview } from './overview.ts';
+import { colourOf, statusText } from './status.ts';
+import { type Column, renderTable } from './table.ts';
+
+/** Renders the table of `spool list`, one line for each change. */
+export const renderChanges = (changes: readonly ChangeOverview[], now: Date, canvas: Canvas): string[] =>
+  renderTable(columnsFor(changes, now), changes, canvas);
+
+/** The source of changes is shown if there are others than Spool's own, and their module if any has one. */
+const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Column<ChangeOverview>[] => [
+  { title: 'change', value: ({ id }) => id, min: 20 },
+  ...(changes.some(({ source }) => source !== 'spool') ? [sourceColumn] : []),
+  ...(changes.some(({ source, module }) => source === 'spool' || module !== null) ? [moduleColumn] : []),
+  { title: 'tasks', numeric: true, value: tasksText, style: ({ problem }) => (problem === null ? null : 'red') },
+  {
+    title: 'last run',
+    value: ({ lastRun, queued }) => (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
+    style: ({ lastRun, queued }) => (queued ? null : colourOf(lastRun?.status)),
+  },
+  {
+    title: '#',
+    numeric: true,
+    value: ({ lastRun, queued }) => String((queued ? null : lastRun?.iteration) ?? '-'),
+    drop: 2,
+  },
+  { title: 'ended', value: ({ lastRun, queued }) => (queued ? '-' : endText(lastRun, now)), drop: 1 },
+];
+
+const tasksText = ({ tasks, problem }: ChangeOverview): string => {
+  if (problem !== null) return 'damaged';
+  return tasks === null ? '-' : `${tasks.done}/${tasks.total}`;
+};
+
+const sourceColumn: Column<ChangeOverview> = { title: 'source', value: ({ source }) => source, drop: 4 };
+const moduleColumn: Column<ChangeOverview> = { title: 'module', value: ({ module }) => module ?? '-', drop: 3 };
+
+const endText = (lastRun: ChangeOverview['lastRun'], now: Date): string =>
+  lastRun?.status === 'running' || !lastRun?.endedAt ? '-' : timeAgo(lastRun.endedAt, now);
