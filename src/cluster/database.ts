@@ -14,8 +14,11 @@ export interface Database extends Sql {
   readonly name: string;
   /** Calls `work` in a transaction, which is undone if it rejects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
-  /** Calls `onMessage` for each notification. Connects again by itself if the connection is lost, until closed. */
-  listen(channel: string, onMessage: (payload: string) => void): void;
+  /**
+   * Calls the listener of a channel for each notification, over one connection. Connects again by itself if it is lost,
+   * until closed. Notifications in between are missed, so listeners must look by themselves now and then.
+   */
+  listen(listeners: Readonly<Record<string, (payload: string) => void>>): void;
   close(): Promise<void>;
 }
 
@@ -80,7 +83,8 @@ export const openDatabase = async (url: string): Promise<Database> => {
         client.release(isBroken);
       }
     },
-    listen: (channel, onMessage) => {
+    listen: (listeners) => {
+      const commands = Object.keys(listeners).map((channel) => `listen ${pg.escapeIdentifier(channel)}`);
       void (async () => {
         while (!closing.signal.aborted) {
           const client = new pg.Client({ ...settings, query_timeout: 0, statement_timeout: 0 });
@@ -89,8 +93,8 @@ export const openDatabase = async (url: string): Promise<Database> => {
             client.once('end', resolve);
             closing.signal.addEventListener('abort', () => resolve(), { once: true });
           });
-          client.on('notification', ({ payload }) => onMessage(payload ?? ''));
-          const started = client.connect().then(() => client.query(`listen ${pg.escapeIdentifier(channel)}`));
+          client.on('notification', ({ channel, payload }) => listeners[channel]?.(payload ?? ''));
+          const started = client.connect().then(() => client.query(commands.join('; ')));
           await Promise.race([started.then(() => lost), lost]).catch(() => {});
           await client.end().catch(() => {});
           await delay(1000, undefined, { signal: closing.signal, ref: false }).catch(() => {});

@@ -70,8 +70,10 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
     for (const attempt of running) attempt.lose(`no contact with the queue for ${Math.round(silentMs / 1000)}s`);
   }, deadlineMs);
   const beatLock = setInterval(() => lock.beat(), beatMs);
-  database.listen('spool_queue', wake.now);
-  database.listen('spool_inbox', () => running.forEach((attempt) => attempt.look()));
+  database.listen({
+    spool_queue: wake.now,
+    spool_inbox: () => running.forEach((attempt) => attempt.look()),
+  });
   drain.addEventListener('abort', () => {
     running.forEach((attempt) => attempt.handBack('after-iteration'));
     wake.now();
