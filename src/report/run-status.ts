@@ -1,12 +1,11 @@
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { currentStatus, type RunView } from '../ralph/view.ts';
+import { currentStatus, isOpen, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
 import { loopOwner, queuedBy, readRun } from '../store/state.ts';
-import { canvasOf } from './canvas.ts';
-import type { Canvas } from './canvas.ts';
+import { type Canvas, canvasOf } from './canvas.ts';
 import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { shownIterations } from './shown-iterations.ts';
@@ -73,8 +72,6 @@ const withPresence = (view: RunView, isDeleted: boolean): RunView => {
   return isDeleted ? { ...rest, changeDeleted: true } : rest;
 };
 
-const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';
-
 /** Compares a finished run with the record in the user's folder. Imported only when needed, for a fast start. */
 const confirmed = async (
   change: string,
@@ -95,7 +92,7 @@ const confirmed = async (
   return view;
 };
 
-/** What is not in the state of a run that has no end, or open tasks. Imported only when needed. */
+/** Looks up what state.json does not say about a run that has not ended or has open tasks. Imported only when needed. */
 const currentFacts = async (
   view: RunView,
   { project, env, alive }: Pick<StatusRequest, 'project' | 'env'> & { readonly alive: boolean },
@@ -104,8 +101,8 @@ const currentFacts = async (
   readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'leftovers' | 'now'>;
 }> => {
   const now = new Date();
-  const isWhole = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
-  if (isWhole) return { shown: view, facts: { now } };
+  const isSettled = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
+  if (isSettled) return { shown: view, facts: { now } };
   const { factsOf } = await import('./run-facts.ts');
   return factsOf(view, { project, env, alive, now });
 };

@@ -16,13 +16,13 @@ export const rebuildRun = (project: Project, change: string, file: string): Save
   const own = start && { ...start, change };
   if (!first) {
     const damage = `${file} is damaged, and no iteration of its run is in the history: the next start is a new run.${cut}`;
-    return { view: own && rebuildView(own, []), damage, isWhole: false };
+    return { view: own && rebuildView(own, []), damage, hasSettings: false };
   }
   const records = [first, ...others] as const;
   const found = `${file} is damaged; rebuilt from the history (${iterations(records.length)})`;
-  if (own) return { view: rebuildView(own, records), damage: `${found}.${cut}`, isWhole: true };
+  if (own) return { view: rebuildView(own, records), damage: `${found}.${cut}`, hasSettings: true };
   const damage = `${found}, but its settings are not known: the next start is a new run.${cut}`;
-  return { view: viewOfRecords(change, records), damage, isWhole: false };
+  return { view: viewOfRecords(change, records), damage, hasSettings: false };
 };
 
 /** Run ids sort by time, to the second. The last run may not have a record yet. */

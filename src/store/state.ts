@@ -16,21 +16,21 @@ export interface SavedRun {
   /** One line that says that state.json is damaged and the view was rebuilt; null if it is intact. */
   readonly damage: string | null;
   /** Whether its settings are known. Otherwise it can be shown, but not resumed. */
-  readonly isWhole: boolean;
+  readonly hasSettings: boolean;
 }
 
 /** Rebuilds a damaged state.json from the history, in memory. Rejects if it has a newer version. */
 export const readRun = async (project: Project, changeId: string): Promise<SavedRun> => {
   const file = stateFile(project, changeId);
   const text = readUnlessFolder(file, '');
-  if (text === null) return { view: null, damage: null, isWhole: true };
+  if (text === null) return { view: null, damage: null, hasSettings: true };
   const value = parseJson(text);
   const name = relative(project.root, file);
   const version = (value as { v?: unknown } | null | undefined)?.v;
   if (typeof version === 'number' && !readableVersions.has(version))
     throw userError('bad-state', name, `has version ${version}, which this Spool does not know`);
   const view = parseView(upgradeView(value));
-  if (view) return { view: inOwnWorkspace(project, changeId, view), damage: null, isWhole: true };
+  if (view) return { view: inOwnWorkspace(project, changeId, view), damage: null, hasSettings: true };
   const { rebuildRun } = await import('./rebuild.ts');
   return rebuildRun(project, changeId, name);
 };

@@ -87,7 +87,7 @@ test('an archive command that is killed at any write is undone or finished by th
   expect(outcomes.length).toBeGreaterThan(10);
   // The switch from the old to the new state happens once.
   expect(outcomes.join(' ')).toMatch(/^(?:old )+(?:new ?)+$/);
-}, 120_000);
+}, 600_000);
 
 const killedMidway = async () => {
   const project = createProject({ files });

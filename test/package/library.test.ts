@@ -120,7 +120,7 @@ beforeAll(() => {
   const options = '--strict --module nodenext --target es2023 --types node'.split(' ');
   const files = [...programs.keys(), 'refusals', 'steered', 'two-runs'].map((name) => `${name}.ts`);
   execFileSync(process.execPath, [compiler, ...options, ...files], { cwd: folder, stdio: 'inherit' });
-}, 120_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

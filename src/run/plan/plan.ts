@@ -62,7 +62,7 @@ interface Interrupted {
 export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   const recorded = recordedRun(request, lastRun);
   const interrupted = recorded && isOpen(recorded) ? loadInterrupted(request, recorded) : null;
-  const resumed = request.options.fresh || !lastRun.isWhole ? null : interrupted;
+  const resumed = request.options.fresh || !lastRun.hasSettings ? null : interrupted;
   const changed = changedSettings(request, resumed);
   const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);
   const previous = resumed && rejectChangedPromise(plan, resumed);
@@ -140,8 +140,8 @@ const settingsAtStart = (
   };
 };
 
-const damageOf = ({ damage, isWhole }: LastRun, recorded: RunView | null): Damage | null =>
-  damage === null ? null : { text: damage, rebuilt: isWhole ? recorded : null };
+const damageOf = ({ damage, hasSettings }: LastRun, recorded: RunView | null): Damage | null =>
+  damage === null ? null : { text: damage, rebuilt: hasSettings ? recorded : null };
 
 interface Resuming {
   readonly plan: RunPlan;

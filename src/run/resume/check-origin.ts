@@ -45,10 +45,10 @@ export interface CheckedSpec {
 
 /** Throws if state.json does not contain the last recorded run, unless that run has ended and the file was deleted. */
 const checkLast = ({ project, target: { id: change } }: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): void => {
-  const { view, isWhole, isRunning } = lastRun;
+  const { view, hasSettings, isRunning } = lastRun;
   if (isRunning) return;
   const folder = userRecordFolder(project, change, env);
-  const missing = isWhole ? missingRun(folder, view) : null;
+  const missing = hasSettings ? missingRun(folder, view) : null;
   if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
 };
 

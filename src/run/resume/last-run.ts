@@ -38,7 +38,7 @@ export const recordedRun = (
 
 /** Returns the run that would be resumed; null if there is none, or if it is running. */
 export const interruptedRun = (of: RunOf, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {
-  if (lastRun.isRunning || !lastRun.isWhole) return null;
+  if (lastRun.isRunning || !lastRun.hasSettings) return null;
   const recorded = recordedRun({ ...of, env }, lastRun);
   return recorded && isOpen(recorded) ? recorded : null;
 };

@@ -33,10 +33,10 @@ export const withLastSettings = async (spec: RunSpec, env: NodeJS.ProcessEnv): P
 const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
   const { project } = spec;
   const change = spec.target.id;
-  const { view: saved, isRunning, isWhole } = await readLastRun(spec);
+  const { view: saved, isRunning, hasSettings } = await readLastRun(spec);
   if (isRunning) return null;
   const folder = userRecordFolder(project, change, env);
-  const view = saved && isWhole ? withSecrets(folder, asRecorded(folder, saved)) : null;
+  const view = saved && hasSettings ? withSecrets(folder, asRecorded(folder, saved)) : null;
   if (view === null || view.status === 'complete') throw nothingToResume(change, view);
   const recognised = recognise(folder, saved!);
   if (recognised === 'same') return view;

@@ -116,7 +116,7 @@ test('a long file full of secrets takes linear time', () => {
   const times = 60_000;
   const cleaned = redactor.text(line.repeat(times));
   expect(cleaned).toBe('[redacted] \u001b[1m[redacted]\u001b[0m [redacted]\n\n'.repeat(times));
-}, 20_000);
+});
 
 test('keys of objects are redacted, and data without secrets is not copied', () => {
   const clean = { tools: { bash: 1 }, list: ['a text'] };
