@@ -15,6 +15,7 @@ import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createWorkTracker } from './track-work.ts';
+import { saveWhile } from './unfinished-work.ts';
 import { watchTasks } from './watch-tasks.ts';
 import { releaseWorkspace } from './workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
@@ -62,7 +63,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
     runAgent: async (turn, see) => {
       const stopWatching = watchTasks(context, countTasks(tasksBefore));
-      return runAgent(turn, see).finally(stopWatching);
+      return saveWhile(context, work, () => runAgent(turn, see)).finally(stopWatching);
     },
     trackWork: work.track,
     uncommitted: work.uncommitted,
@@ -163,7 +164,7 @@ const runHarness =
     const ended = await sessions.of(findHarness(agent.harness)).prompt(
       {
         job: { model: agent.model, allowAll, prompt, promptFile: iterationPrompt(folder, iteration), title },
-        tag: `${run}/${iteration}`,
+        tag: `${context.tag}/${iteration}`,
         logFile: moveEarlier(iterationLog(folder, iteration)),
         deadlines,
       },
