@@ -179,5 +179,8 @@ if (options.docs) {
   const file = join(root, 'docs', 'scale.md');
   const text = readFileSync(file, 'utf8');
   const [start, end] = ['<!-- measured -->', '<!-- /measured -->'];
-  writeFileSync(file, text.replace(new RegExp(`${start}[\\s\\S]*${end}`), () => `${start}\n\n${table}\n\n${end}`));
+  writeFileSync(
+    file,
+    text.replace(new RegExp(`${start}[\\s\\S]*${end}`), () => `${start}\n\n${table}\n\n${end}`),
+  );
 }
