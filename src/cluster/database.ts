@@ -33,7 +33,7 @@ export const openDatabase = async (url: string): Promise<Database> => {
   const { default: pg } = await import('pg');
   const address = checkedUrl(url);
   const settings = {
-    connectionString: url,
+    connectionString: verifying(url),
     application_name: `spool ${version}`,
     connectionTimeoutMillis: connectMs,
     query_timeout: queryMs,
@@ -51,6 +51,7 @@ export const openDatabase = async (url: string): Promise<Database> => {
   pool.on('error', () => {});
   const closing = new AbortController();
   const asProblem = (error: unknown): never => {
+    if (isRefusal(error)) throw userError('queue-denied', address, problemOf(error));
     throw isServerAnswer(error) ? error : userError('queue-unreachable', address, problemOf(error));
   };
   const onClient = (client: Pick<Pool | PoolClient, 'query'>): Sql => ({
@@ -119,13 +120,32 @@ const checkedUrl = (url: string): string => {
   return withoutControls(parsed.href);
 };
 
+/**
+ * Modes of TLS that do not say whether the certificate is checked: it is checked. "sslmode=no-verify" is the one that
+ * does not.
+ */
+const verifying = (url: string): string => {
+  const parsed = new URL(url);
+  if (!['prefer', 'require', 'verify-ca'].includes(parsed.searchParams.get('sslmode') ?? '')) return url;
+  parsed.searchParams.set('sslmode', 'verify-full');
+  return parsed.href;
+};
+
+/** The role may not log in, there is no such database, or the role lacks a right. */
+const isRefusal = (error: unknown): boolean => /^(?:28...|3D000|42501)$/.test(codeOf(error));
+
 /** Errors of the server have a code of five characters. Those that begin with 08 or 57 are about the connection. */
-const isServerAnswer = (error: unknown): boolean =>
-  /^(?!08|57P|53)[0-9A-Z]{5}$/.test(String((error as { code?: unknown } | null)?.code ?? ''));
+const isServerAnswer = (error: unknown): boolean => isSqlState(error) && !/^(?:08|57P|53)/.test(codeOf(error));
+
+/** Unlike `EPERM`, it has digits. */
+const isSqlState = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(codeOf(error));
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 
 const problemOf = (error: unknown): string => {
-  const message = error instanceof AggregateError ? (error.errors as unknown[])[0] : error;
-  const text = systemProblem(message);
+  const first = error instanceof AggregateError ? (error.errors as unknown[])[0] : error;
+  const isPlain = isSqlState(first) || /CERT|TLS|ISSUER/.test(codeOf(first));
+  const text = isPlain ? (first as Error).message : systemProblem(first);
   return withoutControls(text === '' ? 'no answer' : text);
 };
 

@@ -1,5 +1,6 @@
 import { userError } from '../errors.ts';
 import type { Database, Sql } from './database.ts';
+import { grantRights } from './roles.ts';
 
 /*
  * A migration is never changed once it is released, and it keeps older workers running: it adds tables, and columns that
@@ -120,7 +121,7 @@ const migrations: readonly string[] = [
 ];
 
 /** The version that this program needs. */
-const schemaVersion = migrations.length;
+export const schemaVersion = migrations.length;
 
 /** Only one process migrates at a time. */
 const migrationLock = 5_370_011;
@@ -144,6 +145,7 @@ export const migrate = (database: Database): Promise<Migrated> =>
       await sql.query(migration);
       await sql.query('insert into spool.migration (version) values ($1)', [index + 1]);
     }
+    await grantRights(sql);
     return { from, to: Math.max(from, schemaVersion) };
   });
 
@@ -153,7 +155,7 @@ const versionIn = async (sql: Sql): Promise<number> => {
 };
 
 /** The version of the tables; null if there are none. */
-const databaseVersion = async (sql: Sql): Promise<number | null> => {
+export const databaseVersion = async (sql: Sql): Promise<number | null> => {
   const [row] = await sql.query<{ exists: boolean }>(`select to_regclass('spool.migration') is not null as exists`);
   return row?.exists ? versionIn(sql) : null;
 };

@@ -20,10 +20,14 @@ export interface ServerOptions {
   /** Does not wait for the disk: the data survives a killed server, but no power failure. */
   readonly unsafe?: boolean;
   readonly onOutput?: (text: string) => void;
+  /** Of postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface PostgresServer extends Pick<Service, 'kill' | 'exited'> {
   readonly port: number;
+  /** The problem that it has printed last. */
+  lastLines(): string;
   /** The address of a database, with the password of its owner. */
   url(database: string): string;
   /** Undoes open transactions and exits. */
@@ -49,7 +53,10 @@ export const startServer = async (options: ServerOptions): Promise<PostgresServe
     unix_socket_directories: process.platform === 'win32' ? '' : folder,
     ...(unsafe && { fsync: 'off', full_page_writes: 'off' }),
   };
-  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const args = Object.entries({ ...settings, ...options.settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
   const service = startService({
     ...ofServer(folder),
     program: programs.postgres,
@@ -59,9 +66,10 @@ export const startServer = async (options: ServerOptions): Promise<PostgresServe
   await waitUntilReady(service);
   return {
     port,
+    lastLines: () => problemIn(service.output()),
     kill: service.kill,
     exited: service.exited,
-    url: (database) => `postgres://${user}:${password}@${host}:${port}/${database}`,
+    url: (database) => ownerUrl({ password, host, port }, database),
     stop: async () => {
       service.kill('SIGINT');
       await Promise.race([service.exited, delay(stopMs, undefined, { ref: false })]);
@@ -71,16 +79,36 @@ export const startServer = async (options: ServerOptions): Promise<PostgresServe
   };
 };
 
+interface Owner {
+  readonly password: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+const ownerUrl = ({ password, host, port }: Owner, database: string): string =>
+  `postgres://${user}:${password}@${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+
+/** The address of a server that was started before; null if its password is unknown. */
+export const savedUrl = (folder: string, port: number): string | null => {
+  const password = savedPassword(folder);
+  return password === '' ? null : ownerUrl({ password, host: '127.0.0.1', port }, 'postgres');
+};
+
 const waitUntilReady = async ({ output, exited }: Service): Promise<void> => {
   const endMs = performance.now() + readyMs;
   while (!output().includes('database system is ready to accept connections')) {
     const ended = await Promise.race([exited.then((code) => ({ code })), delay(20, null)]);
     if (ended !== null || performance.now() > endMs)
-      throw userError('hub-failed', lastLine(output()) || 'it did not start in time');
+      throw userError('hub-failed', problemIn(output()) || 'it did not start in time');
   }
 };
 
-const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
+/** The first problem of a server that could not start; the lines after it are its consequences. */
+const problemIn = (text: string): string => {
+  const lines = text.trim().split('\n');
+  const line = lines.find((each) => /could not bind|FATAL|PANIC/.test(each)) ?? lines.at(-1) ?? '';
+  return line.replace(/^.*?(?:LOG|FATAL|PANIC): */, '');
+};
 
 const passwordFile = (folder: string) => join(folder, 'password');
 
@@ -105,7 +133,8 @@ const createData = async ({ programs, folder, unsafe }: ServerOptions, data: str
   ];
   const service = startService({ ...ofServer(folder), program: programs.initdb, args });
   const code = await service.exited;
-  if (code !== 0) throw userError('hub-failed', lastLine(service.output()) || `initdb exited with code ${code}`);
+  if (isRoot()) giveTo(passwordFile(folder), 0);
+  if (code !== 0) throw userError('hub-failed', problemIn(service.output()) || `initdb exited with code ${code}`);
   renameSafely(draft, data);
   return password;
 };
@@ -115,7 +144,8 @@ const nobody = 65_534;
 
 const isRoot = () => process.getuid?.() === 0;
 
-const giveToServer = (path: string): void => {
+/** Makes the user of the server the owner of a file, as nobody else may read its key and its data. */
+export const giveToServer = (path: string): void => {
   if (isRoot()) giveTo(path, nobody);
 };
 

@@ -110,4 +110,31 @@ export const clusterCommands: readonly CommandRow[] = [
     examples: ['spool queue migrate --queue postgres://owner@db.example.com/spool'],
     load: () => import('../queue/migrate.ts'),
   },
+  {
+    name: 'hub',
+    summary: 'Run a Postgres server for the queue, for a team that has none',
+    positionals: [],
+    options: [
+      { name: 'folder', placeholder: 'path', help: 'Where its data is kept (default: in your state folder)' },
+      { name: 'port', placeholder: 'n', help: 'Port to listen on', default: '5433' },
+      {
+        name: 'host',
+        placeholder: 'address',
+        help: 'Address to listen on; any but 127.0.0.1 uses TLS',
+        default: '127.0.0.1',
+      },
+      { name: 'postgres', placeholder: 'folder', help: 'Folder of the programs initdb and postgres' },
+      {
+        name: 'printUrl',
+        placeholder: 'role',
+        help: 'Print the address with its password, for a "worker" or a "user", and exit',
+      },
+    ],
+    examples: [
+      'spool hub',
+      'spool hub --host 0.0.0.0 --folder /var/lib/spool-hub',
+      'export SPOOL_QUEUE="$(spool hub --print-url user)"',
+    ],
+    load: () => import('../hub.ts'),
+  },
 ];
