@@ -7,7 +7,7 @@ import {
   whileArchiving,
 } from '../changes/archive/archive.ts';
 import type { Change } from '../changes/source.ts';
-import { isFolderInside } from '../files/inside.ts';
+import { isPresentInside } from '../files/inside.ts';
 import { changeOf, resolveChange } from '../changes/sources.ts';
 import { readTasks } from '../changes/tasks/read.ts';
 import { countTasks } from '../changes/tasks/task.ts';
@@ -46,7 +46,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   try {
     const announce = { env, say: (line: string) => say(terminal, line) };
     const plan = await whileArchiving(project, announce, () => {
-      if (!isFolderInside(project.root, change.folder)) throw userError('gone-change', id);
+      if (!isPresentInside(project.root, change.folder)) throw userError('gone-change', id);
       const planned = planFor(project, change, invocation);
       applyArchive(project, env, planned);
       return planned;
