@@ -85,6 +85,10 @@ const table = {
     text: (name: string, host: string) =>
       `A worker named ${name} runs on ${host} already. Start another one with --name, or stop that one.`,
   },
+  'metrics-failed': {
+    exit: 1,
+    text: (address: string, problem: string) => `--metrics cannot listen on ${address}: ${problem}.`,
+  },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
   'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server has ended: ${shortened(problem)}` },
   'hub-running': {
@@ -106,6 +110,7 @@ const table = {
       `--host ${host} needs a certificate, because other machines send passwords to it: ${shortened(problem)}. Put server.crt and server.key into the folder of the hub, or install openssl.`,
   },
   'not-pushed': { exit: 2, text: (what: string, fix: string) => `${what}, so workers cannot see it. ${fix}` },
+  'remote-unreachable': { exit: 1, text: (problem: string) => `The git remote cannot be read: ${shortened(problem)}` },
   'no-remote': {
     exit: 2,
     text: (name: string) =>

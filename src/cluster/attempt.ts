@@ -14,13 +14,14 @@ import { startHeadless } from '../run/headless.ts';
 import type { Batch, ClusterRun } from '../run/services.ts';
 import { requestControl } from '../store/control.ts';
 import { lastRecords } from '../store/history.ts';
-import { book, reserve } from './budget.ts';
+import { book, costOf, reserve } from './budget.ts';
 import type { Claim } from './change-row.ts';
 import { type Held, settle, type Settlement, wasLost } from './claims.ts';
 import { type Clone, openClone, removeClone, removeOlderClones, tagOf, type WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
-import { type FenceNote, takeFence } from './fence.ts';
+import { type FenceNote, type PushedFence, takeFence } from './fence.ts';
 import { applyContext, confirmContext, readInbox } from './inbox.ts';
+import type { Counters } from './metrics.ts';
 import { mirrorRun } from './mirror-run.ts';
 import { createPublisher, type News, type Publisher } from './publish.ts';
 import { queueSettings } from './queue-settings.ts';
@@ -38,6 +39,7 @@ export interface AttemptOptions {
   /** Settings of the worker, which override those of the queue. */
   readonly settings: FlagValues;
   readonly log: (line: string) => void;
+  readonly counters: Counters;
 }
 
 /** One worker at work on one change, from its claim to the end of the claim. */
@@ -71,7 +73,7 @@ const inboxMs = 5000;
 const lastPushMs = 15 * 60_000;
 
 export const startAttempt = (options: AttemptOptions): Attempt => {
-  const { database, claim, leaseMs, log } = options;
+  const { database, claim, leaseMs, log, counters } = options;
   const stopping = createStopSignals();
   let held: Held = claim;
   let cut: Cut | null = null;
@@ -86,9 +88,15 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
   };
   const lose = (why: string): void => {
     if (cut?.kind === 'lost') return;
+    counters.lost++;
     log(`${claim.id}: lost (${why}); ending its agent`);
     cutShort({ kind: 'lost', why });
     setTimeout(stopping.kill, Math.min(5000, leaseMs / 6)).unref();
+  };
+
+  const loseTo = ({ why, refused }: Extract<PushedFence, { kind: 'lost' }>): void => {
+    if (refused) counters.refused++;
+    lose(why);
   };
 
   const work = async (): Promise<void> => {
@@ -175,7 +183,7 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     const outside = AsyncLocalStorage.snapshot();
     const publish = async (news: News): Promise<void> => {
       const pushed = await publisher.publish(news);
-      if (pushed.kind === 'lost') return lose(pushed.why);
+      if (pushed.kind === 'lost') return loseTo(pushed);
       if (pushed.kind === 'conflict') return cutShort({ kind: 'failed', why: pushed.why });
       if (pushed.kind === 'failed') return log(`${claim.id}: not pushed yet: ${pushed.why}`);
       await confirmContext(database, held, news.inbox).catch(() => {});
@@ -201,7 +209,11 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
         }),
     };
     const onEvent = (event: RunEvent): void => {
-      if (event.type === 'iteration-finished') log(`${claim.id}: iteration ${event.record.iteration} finished`);
+      if (event.type === 'iteration-finished') {
+        counters.iterations++;
+        counters.costUsd += costOf(event.record);
+        log(`${claim.id}: iteration ${event.record.iteration} finished`);
+      }
       // A long wait frees the slot. Any worker continues when it is over.
       if (event.type === 'waiting' && event.untilMs - Date.now() > leaseMs / 2)
         cutShort({ kind: 'waiting', untilMs: event.untilMs, why: event.why });
@@ -249,7 +261,7 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
         await confirmContext(database, held, news.inbox).catch(() => {});
         return null;
       }
-      if (pushed.kind === 'lost') lose(pushed.why);
+      if (pushed.kind === 'lost') loseTo(pushed);
       if (isLost()) return { state: 'failed', detail: pushed.why };
       if (pushed.kind === 'conflict' || performance.now() > endMs) return { state: 'failed', detail: pushed.why };
       log(`${claim.id}: not pushed yet: ${pushed.why}`);
@@ -262,6 +274,8 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     while (cut?.kind !== 'lost') {
       try {
         const isOurs = await settle(database, held, settlement);
+        const outcome = isOurs ? settlement.state : 'lost';
+        counters.ended.set(outcome, (counters.ended.get(outcome) ?? 0) + 1);
         log(
           isOurs
             ? `${claim.id}: ${settlement.state}${settlement.detail ? ` (${settlement.detail})` : ''}`

@@ -71,5 +71,5 @@ export const book = (database: Database, held: Held, record: IterationRecord, bu
   });
 
 /** The cost of an iteration, with the attempts that were deferred. */
-const costOf = ({ usage, deferred }: IterationRecord): number =>
+export const costOf = ({ usage, deferred }: IterationRecord): number =>
   [usage, ...(deferred ?? []).map((attempt) => attempt.usage)].reduce((sum, each) => sum + (each?.costUsd ?? 0), 0);

@@ -13,7 +13,7 @@ import { countRefusal, raiseEpoch, type Settlement } from './claims.ts';
  * if it never learns that it has one.
  */
 
-const fenceRef = (change: string): string => `refs/spool/runs/${keyOf(change)}`;
+export const fenceRef = (change: string): string => `refs/spool/runs/${keyOf(change)}`;
 const branchRef = (change: string): string => `refs/heads/${branchOf(change)}`;
 
 /** Unlike an ID, valid in a ref and as the name of a folder. */
@@ -241,8 +241,8 @@ export interface FencePush {
 
 export type PushedFence =
   | { readonly kind: 'pushed' }
-  /** Another worker owns the change. */
-  | { readonly kind: 'lost'; readonly why: string }
+  /** Another worker owns the change. `refused` if the remote said so. */
+  | { readonly kind: 'lost'; readonly why: string; readonly refused?: true }
   /** Somebody else has changed the branch. */
   | { readonly kind: 'conflict'; readonly why: string }
   /** It may succeed later. */
@@ -274,7 +274,7 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
   if (now !== held.commit) {
     const why = 'the remote has the fence of another worker';
     await countRefusal(database, claim, why);
-    return { kind: 'lost', why };
+    return { kind: 'lost', why, refused: true };
   }
   return pushed.kind === 'moved'
     ? { kind: 'conflict', why: `${branchOf(claim.id)} was changed on the remote by somebody else` }

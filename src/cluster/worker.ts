@@ -12,6 +12,7 @@ import type { Claim } from './change-row.ts';
 import { claimNext, renewClaims } from './claims.ts';
 import { endLeftAgents, type WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
+import { newCounters, serveMetrics } from './metrics.ts';
 
 interface Repository {
   /** Its key in the queue. */
@@ -33,6 +34,8 @@ export interface WorkerOptions {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly settings: FlagValues;
+  /** Where to serve metrics; null for nowhere. */
+  readonly metrics: { readonly host: string; readonly port: number } | null;
   readonly log: (line: string) => void;
   /** Aborted to finish the running iterations and exit. */
   readonly drain: AbortSignal;
@@ -58,11 +61,13 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   });
   const running = new Set<Attempt>();
   const bookings = new Set<Promise<unknown>>();
+  const counters = newCounters();
   const wake = createWake();
   /** When the last renewal that succeeded was sent. */
   let renewedMs = performance.now();
 
   let hasLostName = false;
+  const metrics = options.metrics === null ? null : await openMetrics(options.metrics);
 
   const beat = async (): Promise<void> => {
     const sentMs = performance.now();
@@ -108,6 +113,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
     clearInterval(deadline);
     clearInterval(beatLock);
     await beating.stop();
+    metrics?.close();
     await database.query('delete from spool.worker where name = $1 and instance = $2', [name, lock.id]).catch(() => {});
     lock.release();
   }
@@ -117,6 +123,19 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
     hasLostName = true;
     running.forEach((attempt) => attempt.lose('another worker has the name of this one'));
     wake.now();
+  }
+
+  async function openMetrics(address: NonNullable<WorkerOptions['metrics']>) {
+    const status = () => ({
+      slots,
+      used: running.size,
+      silentMs: performance.now() - renewedMs,
+      leaseMs,
+      draining: drain.aborted,
+    });
+    const server = await serveMetrics({ address, database, worker: name, counters, status });
+    log(`metrics: ${server.url}`);
+    return server;
   }
 
   function isInTouch(): boolean {
@@ -138,7 +157,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   function start(claim: Claim): void {
     log(`${claim.id}: taken (epoch ${claim.epoch})`);
     const { remote, folders } = remotes.get(claim.project)!;
-    const attempt = startAttempt({ ...options, claim, remote, folders });
+    const attempt = startAttempt({ ...options, counters, claim, remote, folders });
     running.add(attempt);
     void attempt.ended.finally(() => {
       running.delete(attempt);

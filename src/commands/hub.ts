@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { readAddress, urlFor } from '../cluster/hub/address.ts';
+import { databaseName, readAddress, urlFor } from '../cluster/hub/address.ts';
 import { findPostgres } from '../cluster/hub/binaries.ts';
 import { startHub } from '../cluster/hub/hub.ts';
+import { savedUrl } from '../cluster/hub/server.ts';
 import type { Role } from '../cluster/roles.ts';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
@@ -16,10 +17,9 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, cwd, env, terminal } = invocation;
   const folder = typeof rawFlags.folder === 'string' ? resolve(cwd, rawFlags.folder) : defaultFolder(env);
   if (rawFlags.printUrl !== undefined) {
-    const role = roleOf(rawFlags.printUrl);
-    const address = readAddress(folder);
-    if (address === null) throw userError('no-hub', folder);
-    terminal.print(`${urlFor(address, role)}\n`);
+    const url = urlOf(folder, String(rawFlags.printUrl));
+    if (url === null) throw userError('no-hub', folder);
+    terminal.print(`${url}\n`);
     return 0;
   }
   const host = hostOf(rawFlags.host);
@@ -84,10 +84,14 @@ const packageFolders = (): string[] => {
 
 const roles: Readonly<Record<string, Role>> = { worker: 'spool_worker', user: 'spool_user' };
 
-const roleOf = (value: unknown): Role => {
-  const role = roles[String(value)];
-  if (role === undefined) throw userError('bad-value', '--print-url', 'must be worker or user', String(value));
-  return role;
+/** Returns null if no hub was started in this folder. The owner connects from this machine only. */
+const urlOf = (folder: string, who: string): string | null => {
+  const role = roles[who];
+  if (role === undefined && who !== 'owner')
+    throw userError('bad-value', '--print-url', 'must be worker, user or owner', who);
+  const address = readAddress(folder);
+  if (address === null) return null;
+  return role === undefined ? savedUrl(folder, address.port, databaseName) : urlFor(address, role);
 };
 
 const hostOf = (value: unknown): string => {

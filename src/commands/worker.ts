@@ -25,6 +25,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const checkpointMs = checkpointOf(rawFlags.checkpoint);
   const labels = labelsOf(rawFlags.label);
   const settings = parseFlags(pick(rawFlags, ['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']));
+  const metrics = metricsOf(rawFlags.metrics);
   const repositories = await repositoriesOf(invocation);
   const folder =
     typeof rawFlags.folder === 'string' ? resolve(cwd, rawFlags.folder) : join(userFolder(env), 'worker', name);
@@ -52,6 +53,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
         folder,
         env: environmentOfRuns(env),
         settings,
+        metrics,
         log,
         drain: drain.signal,
         stop: stop.signal,
@@ -101,6 +103,15 @@ const checkpointOf = (value: unknown): number => {
   if (typeof time !== 'number' || !(time > 0) || time > maxTimerMs)
     throw userError('bad-value', '--checkpoint', 'must be a time, such as 3m', String(value));
   return time;
+};
+
+/** `9464`, `0.0.0.0:9464` or `[::]:9464`. */
+const metricsOf = (value: unknown) => {
+  if (value === undefined) return null;
+  const [, host = '127.0.0.1', port = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(String(value)) ?? [];
+  if (port === '' || Number(port) > 65_535)
+    throw userError('bad-value', '--metrics', 'must be a port or host:port', String(value));
+  return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 };
 
 const minLeaseMs = 2000;

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createCluster, worksFor } from '../support/cluster.ts';
+import { createCluster, waitsInIteration, worksFor } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { usePostgres } from '../support/postgres.ts';
 import { change } from '../support/project.ts';
@@ -19,14 +19,6 @@ test('a worker runs a change from the queue and pushes each iteration', async ()
   worker.kill('SIGTERM');
   expect(await worker.result).toMatchObject({ code: 0 });
 });
-
-const waitsInIteration = (n: number, file: string) =>
-  `if grep -q 'Iteration ${n}$' "$call/prompt"; then
-  echo partial > partial.txt
-  touch "$HOME/${file}.started"
-  while [ ! -f "$HOME/${file}" ]; do sleep 0.05; done
-fi
-`;
 
 const subjects = (cluster: Awaited<ReturnType<typeof createCluster>>, id = change) =>
   cluster.onRemote('log', '--reverse', '--format=%s', `main..ralph/${id}`).split('\n');

@@ -9,6 +9,15 @@ export const worksFor = (last: number): string =>
 echo "$n" > "work-$n.txt"
 if [ "$n" -ge ${last} ]; then echo '<promise>COMPLETE</promise>'; fi`;
 
+/** Writes a file in iteration `n`, and waits until `file` exists in the home folder. */
+export const waitsInIteration = (n: number, file: string) =>
+  `if grep -q 'Iteration ${n}$' "$call/prompt"; then
+  echo partial > partial.txt
+  touch "$HOME/${file}.started"
+  while [ ! -f "$HOME/${file}" ]; do sleep 0.05; done
+fi
+`;
+
 /** A project with a remote and a queue, as several machines share them. */
 export const createCluster = async (postgres: ReturnType<typeof usePostgres>, options: ProjectOptions = {}) => {
   const project = createProject(options);

@@ -129,7 +129,7 @@ const leftoverMs = 30_000;
 const stopLeftover = async (folder: string, log: HubOptions['log']): Promise<void> => {
   const data = join(folder, 'data');
   const [pid = '', , , port = ''] = (await readUserFile(join(data, 'postmaster.pid')).catch(() => '')).split('\n');
-  const url = savedUrl(folder, Number(port));
+  const url = savedUrl(folder, Number(port), 'postgres');
   if (!/^\d+$/.test(pid) || !isAlive(Number(pid)) || url === null) return;
   const isOurs = await servesFolder(url, data);
   if (!isOurs) return;

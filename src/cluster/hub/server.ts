@@ -89,9 +89,9 @@ const ownerUrl = ({ password, host, port }: Owner, database: string): string =>
   `postgres://${user}:${password}@${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 
 /** The address of a server that was started before; null if its password is unknown. */
-export const savedUrl = (folder: string, port: number): string | null => {
+export const savedUrl = (folder: string, port: number, database: string): string | null => {
   const password = savedPassword(folder);
-  return password === '' ? null : ownerUrl({ password, host: '127.0.0.1', port }, 'postgres');
+  return password === '' ? null : ownerUrl({ password, host: '127.0.0.1', port }, database);
 };
 
 const waitUntilReady = async ({ output, exited }: Service): Promise<void> => {

@@ -12,6 +12,7 @@ import type { Terminal } from '../../report/terminal.ts';
 import { wrap } from '../../report/wrap.ts';
 import type { Invocation } from '../shared/command.ts';
 import { consentOn } from '../shared/consent.ts';
+import { queueUrl } from '../shared/queue.ts';
 import { agentsOf } from '../../config/agents.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
@@ -100,6 +101,12 @@ const runChecks = async (
   try {
     progress.start('the project');
     report(await checkSurroundings(cwd, project, terminal));
+    const queue = queueUrl(invocation);
+    if (queue !== null) {
+      progress.start('the queue');
+      const { checkQueue } = await import('./queue.ts');
+      report(await checkQueue(queue, project, invocation));
+    }
     progress.start('the sandbox');
     report(await checkSandbox({ invocation: { cwd, env }, options, stopSignals, probe }));
     for (const { agent, harness } of agents) {

@@ -2,13 +2,13 @@ import type { CommandOption, CommandRow } from '../shared/command.ts';
 import { queueSettingNames } from '../../cluster/queue-settings.ts';
 import { json, ralphOptions } from './options.ts';
 
-const queue: CommandOption = {
+export const queue: CommandOption = {
   name: 'queue',
   placeholder: 'url',
   help: 'Postgres database of the queue (default: SPOOL_QUEUE), such as postgres://user@host/spool',
 };
 
-const remote: CommandOption = {
+export const remote: CommandOption = {
   name: 'remote',
   placeholder: 'name',
   help: 'Git remote through which workers exchange their work',
@@ -48,6 +48,11 @@ export const clusterCommands: readonly CommandRow[] = [
         default: '3m',
       },
       { name: 'folder', placeholder: 'path', help: 'Where clones are kept' },
+      {
+        name: 'metrics',
+        placeholder: 'port',
+        help: 'Serve metrics for Prometheus on this port, or on host:port (default host: 127.0.0.1)',
+      },
       ...settingsOf(['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
     ],
     examples: [
@@ -111,6 +116,14 @@ export const clusterCommands: readonly CommandRow[] = [
     load: () => import('../queue/migrate.ts'),
   },
   {
+    name: 'queue recover',
+    summary: 'Continue from what the remote has, after the database was restored from a backup',
+    positionals: [],
+    options: [remote, queue, json],
+    examples: ['spool queue recover --queue "$(spool hub --print-url owner)"'],
+    load: () => import('../queue/recover.ts'),
+  },
+  {
     name: 'hub',
     summary: 'Run a Postgres server for the queue, for a team that has none',
     positionals: [],
@@ -127,7 +140,7 @@ export const clusterCommands: readonly CommandRow[] = [
       {
         name: 'printUrl',
         placeholder: 'role',
-        help: 'Print the address with its password, for a "worker" or a "user", and exit',
+        help: 'Print the address with its password, for a "worker", a "user" or the "owner", and exit',
       },
     ],
     examples: [

@@ -1,4 +1,5 @@
 import type { CommandRow } from '../shared/command.ts';
+import { queue, remote } from './cluster.ts';
 import { json, key, onlyChange, ralphOptions, sandboxFlags, yes } from './options.ts';
 
 export const setUpCommands: readonly CommandRow[] = [
@@ -99,6 +100,8 @@ export const setUpCommands: readonly CommandRow[] = [
     options: [
       { name: 'probe', help: 'Also run each agent twice on a tiny task' },
       ...ralphOptions.filter(({ name }) => ['harness', 'model', 'allowAll', ...sandboxFlags].includes(name)),
+      { ...queue, help: 'Also check this queue (default: SPOOL_QUEUE), and the remote of the project' },
+      remote,
       json,
     ],
     examples: ['spool doctor', 'spool doctor --harness claude --probe --allow-all', 'spool doctor --json'],

@@ -1,0 +1,53 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { userError } from '../errors.ts';
+import { removeSafely } from '../files/safe.ts';
+import { openMirror, readRemoteRefs, type Remote } from '../git/remote.ts';
+import type { Database } from './database.ts';
+import { fenceRef } from './fence.ts';
+import { listQueue } from './queue.ts';
+
+/**
+ * Tells a database that was restored from a backup which fences the remote has. Workers continue only what a worker has
+ * announced, and the announcements after the backup are lost. Returns the changes whose fence was another one.
+ */
+export const recoverFences = async (
+  database: Database,
+  { project, url }: { readonly project: string; readonly url: string },
+): Promise<string[]> => {
+  const changes = (await listQueue(database, [project])).filter(
+    ({ state, is_silent: isSilent }) => state !== 'running' || isSilent,
+  );
+  const found = await fencesOn(
+    url,
+    changes.map(({ id }) => id),
+  );
+  const recovered: string[] = [];
+  for (const { id } of changes) {
+    const fence = found.get(fenceRef(id));
+    if (fence === undefined) continue;
+    const rows = await database.query(
+      `update spool.change set fence = $3, updated_at = now()
+       where project = $1 and id = $2 and fence is distinct from $3 and not $3 = any(open_fences) returning id`,
+      [project, id, fence],
+    );
+    if (rows.length > 0) recovered.push(id);
+  }
+  return recovered;
+};
+
+const fencesOn = async (url: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  if (ids.length === 0) return new Map();
+  const folder = mkdtempSync(join(tmpdir(), 'spool-recover-'));
+  const remote: Remote = { mirror: join(folder, 'mirror.git'), url };
+  try {
+    const problem = await openMirror(remote, folder);
+    if (problem !== null) throw userError('io', remote.mirror, problem);
+    const read = await readRemoteRefs(remote, ids.map(fenceRef));
+    if (!read.ok) throw userError('remote-unreachable', read.why);
+    return read.refs;
+  } finally {
+    removeSafely(folder);
+  }
+};
