@@ -325,6 +325,15 @@ const table = {
     exit: 2,
     text: (change: string, why: string) => `${change} is not complete (${why}). Land it anyway with --force.`,
   },
+  'in-queue': {
+    exit: 2,
+    text: (change: string, state: string, stop: string) =>
+      `${change} is not complete: workers have it (${state}). Wait for it, or stop it with: ${stop}`,
+  },
+  'not-fetched': {
+    exit: 2,
+    text: (change: string, why: string) => `${change} cannot be fetched from the workers: ${shortened(why)}.`,
+  },
   'dirty-worktree': {
     exit: 2,
     text: (worktree: string, branch: string, what: string) =>

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { systemProblem, userError } from '../errors.ts';
+import { withoutPassword } from '../text/address.ts';
 import { withoutControls } from '../text/controls.ts';
 import { version } from '../text/version.ts';
 
@@ -114,10 +115,7 @@ const checkedUrl = (url: string): string => {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol))
     throw userError('bad-queue', 'must be an address such as postgres://user@host:5432/database');
-  parsed.password = '';
-  for (const name of Array.from(parsed.searchParams.keys()))
-    if (/pass|key/i.test(name)) parsed.searchParams.delete(name);
-  return withoutControls(parsed.href);
+  return withoutControls(withoutPassword(url));
 };
 
 /**

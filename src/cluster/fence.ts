@@ -14,7 +14,7 @@ import { countRefusal, raiseEpoch, type Settlement } from './claims.ts';
  */
 
 export const fenceRef = (change: string): string => `refs/spool/runs/${keyOf(change)}`;
-const branchRef = (change: string): string => `refs/heads/${branchOf(change)}`;
+export const branchRef = (change: string): string => `refs/heads/${branchOf(change)}`;
 
 /** Unlike an ID, valid in a ref and as the name of a folder. */
 export const keyOf = (change: string): string => branchOf(change).slice('ralph/'.length);
@@ -53,7 +53,7 @@ export const fenceMessage = (change: string, note: FenceNote): string =>
   ].join('\n');
 
 /** Returns null if the message is none of a fence. */
-const parseFence = (message: string): FenceNote | null => {
+export const parseFence = (message: string): FenceNote | null => {
   const value = (name: string) => lineOf(message, name);
   const epoch = Number(value('epoch') ?? Number.NaN);
   if (!Number.isSafeInteger(epoch)) return null;

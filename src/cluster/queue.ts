@@ -60,19 +60,66 @@ const addOne = async (
   return { project, id, refused: there! };
 };
 
+/** What a lease, the worker and other changes say about a change. */
+const circumstances = `w.seen_at as worker_seen, c.state = 'running' and c.lease_until < now() as is_silent, now() as now,
+  (select o.id from spool.change o where o.project = c.project and o.id <> c.id and o.state = 'running'
+     and o.lease_until >= now() and o.requirements && c.requirements and c.state in ('queued', 'waiting')
+   limit 1) as blocked_by`;
+
 /** The changes of some repositories, or of all, with the state that their lease says. */
 export const listQueue = (sql: Sql, projects: readonly string[] | null): Promise<ListedChange[]> =>
   sql.query<ListedChange>(
-    `select c.*, w.seen_at as worker_seen, c.state = 'running' and c.lease_until < now() as is_silent, now() as now,
-       (select o.id from spool.change o where o.project = c.project and o.id <> c.id and o.state = 'running'
-          and o.lease_until >= now() and o.requirements && c.requirements and c.state in ('queued', 'waiting')
-        limit 1) as blocked_by
+    `select c.*, ${circumstances}
      from spool.change c left join spool.worker w on w.name = c.owner
      where $1::text[] is null or c.project = any($1)
      order by array_position(array['running', 'waiting', 'paused', 'queued'], c.state) nulls last, c.priority desc,
        c.queued_at, c.id`,
     [projects],
   );
+
+/** One change; null if it is not in the queue. */
+export const findQueued = async (sql: Sql, { project, id }: ChangeKey): Promise<ListedChange | null> => {
+  const [row] = await sql.query<ListedChange>(
+    `select c.*, ${circumstances} from spool.change c left join spool.worker w on w.name = c.owner
+     where c.project = $1 and c.id = $2`,
+    [project, id],
+  );
+  return row ?? null;
+};
+
+/** The changes of a repository without their runs, which are long. */
+export const queueStates = (sql: Sql, project: string): Promise<Omit<ListedChange, 'view' | 'request'>[]> =>
+  sql.query<Omit<ListedChange, 'view' | 'request'>>(
+    `select c.project, c.id, c.state, c.detail, c.priority, c.labels, c.queued_at, c.queued_by, c.available_at, c.epoch,
+       c.owner, c.host, c.claimed_at, c.run, c.iteration, c.cost_usd, ${circumstances}
+     from spool.change c left join spool.worker w on w.name = c.owner where c.project = $1`,
+    [project],
+  );
+
+/** The IDs of the changes of a repository that are in the queue. */
+export const queuedIds = async (sql: Sql, project: string): Promise<string[]> =>
+  (await sql.query<{ id: string }>('select id from spool.change where project = $1 order by id', [project])).map(
+    ({ id }) => id,
+  );
+
+/** Whether workers have the change, or will. */
+export const isActive = ({ state }: Pick<ChangeRow, 'state'>): boolean =>
+  state === 'queued' || state === 'running' || state === 'waiting' || state === 'paused';
+
+/** What this checkout knows about a change. */
+export interface LocalRun {
+  /** A process on this machine runs it, or is about to. */
+  readonly isRunning: boolean;
+  /** The last run; null if there was none. Run ids sort by time. */
+  readonly run: string | null;
+}
+
+/** Whether a command about a change is about the queue. Otherwise it is about this checkout. */
+export const isAboutQueue = (row: Pick<ChangeRow, 'state' | 'run'>, { isRunning, run }: LocalRun): boolean => {
+  if (isRunning) return false;
+  if (isActive(row) || run === null) return true;
+  return row.run !== null && row.run > run;
+};
 
 export interface ListedChange extends ChangeRow {
   readonly worker_seen: Date | null;
@@ -91,13 +138,23 @@ export type Sent =
   /** There is nothing to do in this state. */
   | { readonly kind: 'nothing'; readonly row: ChangeRow };
 
-/** What becomes of a change that no worker has. */
+/** What becomes of a change that no worker has. One that is running has a worker that has gone silent. */
 const idleEffect: Readonly<Partial<Record<Message['kind'], Partial<Record<ChangeState, ChangeState>>>>> = {
-  stop: { queued: 'stopped', waiting: 'stopped', paused: 'stopped' },
-  'stop-after-iteration': { queued: 'stopped', waiting: 'stopped', paused: 'stopped' },
-  pause: { queued: 'paused', waiting: 'paused' },
+  stop: { queued: 'stopped', waiting: 'stopped', paused: 'stopped', running: 'stopped' },
+  'stop-after-iteration': { queued: 'stopped', waiting: 'stopped', paused: 'stopped', running: 'stopped' },
+  pause: { queued: 'paused', waiting: 'paused', running: 'paused' },
   resume: { paused: 'queued', stopped: 'queued' },
 };
+
+/** What people have asked of the owner of a change and is not done yet, oldest first. */
+export const openRequests = async (sql: Sql, { project, id }: ChangeKey): Promise<Message['kind'][]> =>
+  (
+    await sql.query<{ kind: Message['kind'] }>(
+      `select kind from spool.inbox where project = $1 and change = $2 and taken_at is null
+         and kind not in ('context', 'clear-context') order by seq`,
+      [project, id],
+    )
+  ).map(({ kind }) => kind);
 
 export interface NewMessage extends ChangeKey {
   readonly kind: Message['kind'];
@@ -108,13 +165,14 @@ export interface NewMessage extends ChangeKey {
 /** Sends a message to the owner of a change. If it has none, the change itself is updated. */
 export const sendMessage = (database: Database, { project, id, kind, body = '', by }: NewMessage): Promise<Sent> =>
   database.transaction(async (sql) => {
-    const [row] = await sql.query<ChangeRow>('select * from spool.change where project = $1 and id = $2 for update', [
-      project,
-      id,
-    ]);
+    const [row] = await sql.query<ChangeRow & { is_held: boolean }>(
+      `select *, state = 'running' and lease_until >= now() as is_held from spool.change
+       where project = $1 and id = $2 for update`,
+      [project, id],
+    );
     if (row === undefined) throw userError('not-queued', id);
     const isContext = kind === 'context' || kind === 'clear-context';
-    if (row.state === 'running' || isContext) {
+    if (row.is_held || isContext) {
       await sql.query('insert into spool.inbox (project, change, kind, body, sent_by) values ($1, $2, $3, $4, $5)', [
         project,
         id,

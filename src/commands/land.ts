@@ -16,15 +16,21 @@ import { commandLine } from '../text/shell-words.ts';
 import { parseFlags } from '../config/resolve.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './shared/command.ts';
+import { queueOf } from './shared/queue-url.ts';
 import { confirmOn, consentOn } from './shared/consent.ts';
 
 /** How long a running git command may take to finish when the user stops the landing. */
 const landGraceMs = 5000;
 
-export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { args, rawFlags, cwd, env, terminal } = invocation;
   const project = findProject(cwd);
   const change = await resolveChange(project, args[0]!);
   const { onto, force, keepBranch } = rawFlags;
+  const queue = await queueOf(invocation, project);
+  const ref = { project, change, env };
+  const queued = queue === null ? null : await import('./shared/queued-land.ts');
+  const fetched = queued && (await queued.fetchCompleted(queue!, ref, { force: Boolean(force) }));
   const target = await changeOf(project, change, (await readState(project, change))?.source ?? null);
   const settings = await trustLanding({
     project,
@@ -40,6 +46,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
   const lock = lockChange(project, change, { treeFolder: folder, command: 'land' });
   const stopSignals = onStopSignals(() => {});
   const redacted = redactedTerminal(terminal, env);
+  const since = new Date();
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });
   try {
     const request: LandRequest = {
@@ -58,7 +65,9 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
     };
     const { passLists } = settings;
     const outcome = await withProcessScope({ env, passLists, ownsProcess: true }, () => land(request));
-    redacted.answer(outcome);
+    const onRemote =
+      fetched && (await queued!.concludeLanding(fetched, ref, { since, keepBranch: Boolean(keepBranch) }));
+    redacted.answer(onRemote === null ? outcome : `${outcome} ${onRemote}`);
     return 0;
   } catch (error) {
     const signal = stopSignals.received();

@@ -9,13 +9,24 @@ import { answer, say } from '../report/message.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { agentEdits } from './shared/agent-edits.ts';
 import type { Invocation } from './shared/command.ts';
+import { queueOf } from './shared/queue-url.ts';
 
-export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { rawFlags, cwd, env, terminal } = invocation;
   const list = rawFlags.archived ? archivedOverviews : overviews;
   const project = findProject(cwd);
   const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
-  const changes = await list(project, env);
+  const queue = rawFlags.archived ? null : await queueOf(invocation, project);
+  const [overviewsHere, remote] = await Promise.all([
+    list(project, env),
+    queue === null
+      ? null
+      : import('./shared/queued-list.ts').then((each) => each.readQueueStates(queue, { project, terminal })),
+  ]);
+  const changes: readonly ChangeOverview[] = overviewsHere.map((each) =>
+    remote === null ? each : { ...each, remote: remote.get(each.id) ?? null },
+  );
   for (const problem of await sourceProblems(project)) say(terminal, problem);
   for (const { damage } of changes) if (damage !== null) say(terminal, damage);
   for (const { id, problem } of changes) if (problem !== null) say(terminal, `${id}: ${problem}`);

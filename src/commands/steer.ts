@@ -16,15 +16,22 @@ import { pluralise } from '../text/format.ts';
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Invocation } from './shared/command.ts';
+import { queueOf } from './shared/queue-url.ts';
 import { describeError, worst } from './shared/run-exit-code.ts';
 
 /** Sends a request to the run of a change, or to all runs of the project, and prints what will happen. */
-export const steerRuns = async (
-  { args: [query], rawFlags, cwd, env, ...call }: Invocation,
-  command: ControlCommand,
-): Promise<number> => {
+export const steerRuns = async (invocation: Invocation, command: ControlCommand): Promise<number> => {
+  const {
+    args: [query],
+    rawFlags,
+    cwd,
+    env,
+    ...call
+  } = invocation;
   const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
+  const print = ({ json, text }: Outcome): void =>
+    rawFlags.json ? terminal.print(`${safeJson(json)}\n`) : terminal.answer(text);
   const running = changesWith(project, loopOwner);
   const queued = changesWith(project, queuedBy).filter((change) => !running.includes(change));
   const wholeBatch = rawFlags.all === true;
@@ -32,6 +39,17 @@ export const steerRuns = async (
   if (query === undefined && !wholeBatch) throw userError('run-required', running);
   const others = wholeBatch && asksToStop(command) ? [...queued, ...(await changesWithLeftovers(project))] : [];
   if (wholeBatch && running.length + others.length === 0) terminal.say('Nothing is running.');
+  const isHere = query !== undefined && matchId(query, [...running, ...queued]).kind === 'one';
+  const queue = query === undefined || isHere ? null : await queueOf(invocation, project);
+  if (queue !== null) {
+    const { steerQueued } = await import('./steer-queued.ts');
+    const resolve = () => resolveRun(project, query!, [...running, ...queued]);
+    const outcome = await steerQueued(queue, { project, env, command, query: query!, resolve });
+    if (outcome !== null) {
+      print(outcome);
+      return 0;
+    }
+  }
   const changes = wholeBatch ? [...running, ...others] : [await resolveRun(project, query!, [...running, ...queued])];
   const outcomes = await Promise.all(
     changes.map(async (change) => {
@@ -45,8 +63,7 @@ export const steerRuns = async (
   );
   for (const outcome of outcomes) {
     if ('error' in outcome) terminal.say(`spool: ${outcome.error.text}`);
-    else if (rawFlags.json) terminal.print(`${safeJson(outcome.json)}\n`);
-    else terminal.answer(outcome.text);
+    else print(outcome);
   }
   return worst(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 0)));
 };
@@ -79,7 +96,8 @@ const resolveRun = async (project: Project, query: string, running: readonly str
   return match.kind === 'one' ? match.id : resolveChange(project, query);
 };
 
-interface Outcome {
+/** What became of a request. */
+export interface Outcome {
   /** What will happen, for the user. */
   readonly text: string;
   /** The same without the change. */

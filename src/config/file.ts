@@ -25,6 +25,8 @@ export interface Config extends Settings {
   readonly pass: PassList | null;
   readonly changes: ReadonlyMap<string, Settings>;
   readonly customHarnesses: readonly Harness[];
+  /** The address of the queue, which counts only if the user trusts it; null if it is not set. */
+  readonly queue: string | null;
   /**
    * Verify commands of changes, by ID, that are not in config.json: in the task file, or in the project when a run of the
    * change began.
@@ -38,7 +40,14 @@ export interface OwnCommands {
   readonly commands: readonly string[];
 }
 
-export const noConfig: Config = { values: {}, written: {}, changes: new Map(), customHarnesses: [], pass: null };
+export const noConfig: Config = {
+  values: {},
+  written: {},
+  changes: new Map(),
+  customHarnesses: [],
+  pass: null,
+  queue: null,
+};
 
 /** In bytes. Enough for the settings of thousands of changes. */
 const maxConfigBytes = 1024 * 1024;
@@ -71,6 +80,7 @@ export const configIn = async (project: Project, text: string): Promise<Config> 
     worktree,
     env,
     sources,
+    queue,
     ...others
   } = parseConfigJson(text, file);
   const problem = sourcesProblem(sources);
@@ -83,6 +93,7 @@ export const configIn = async (project: Project, text: string): Promise<Config> 
     written: rest,
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
     pass: env === undefined ? null : passIn(file, env),
+    queue: queue === undefined ? null : queueIn(file, queue),
     customHarnesses: declared === undefined ? [] : await loadCustomHarnesses(declared, { root: project.root, file }),
   };
 };
@@ -114,6 +125,16 @@ const passIn = (file: string, env: unknown): PassList => {
   return pass;
 };
 
+/** `"queue": "postgres://spool@db.example.com/spool"`. The file is shared, so it must not contain a password. */
+const queueIn = (file: string, value: unknown): string => {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol))
+    throw userError('bad-config', file, '"queue" must be an address such as postgres://user@host:5432/database');
+  if (url.password !== '' || [...url.searchParams.keys()].some((name) => /pass/i.test(name)))
+    throw userError('bad-config', file, '"queue" must not contain a password: set PGPASSWORD, or use a password file');
+  return url.href;
+};
+
 /** `"worktree": { "setup": "npm ci" }` is the same as `"worktreeSetup": "npm ci"`. */
 const setupIn = (file: string, worktree: unknown): unknown => {
   if (isObject(worktree) && Object.keys(worktree).every((key) => key === 'setup')) return worktree.setup;
@@ -143,7 +164,7 @@ export const parseConfigJson = (text: string, file: string): Record<string, unkn
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
-    const keys = [...configKeys, 'changes', 'env', 'harnesses', 'sources'];
+    const keys = [...configKeys, 'changes', 'env', 'harnesses', 'queue', 'sources'];
     const flag = flagNames.find((known) => known === key);
     if (flag)
       throw userError('bad-config', file, `"${key}" cannot be set in this file; pass ${flagOf(flag)} to each run`);

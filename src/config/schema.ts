@@ -40,6 +40,11 @@ export const configSchema = () => ({
           .map(([name, folder]) => [name, { type: 'string', minLength: 1, default: folder }]),
       ),
     },
+    queue: {
+      type: 'string',
+      pattern: '^postgres(ql)?://',
+      description: 'Postgres database of the queue, without a password; counts once you trust it',
+    },
     changes: {
       type: 'object',
       description: 'Settings for single changes, by change ID',

@@ -281,7 +281,7 @@ export const checkpointRefs = async (
   change: string,
   checkpoints: readonly Checkpoint[],
 ): Promise<string | null> => {
-  const input = checkpoints.map(({ run, name, commit }) => `create ${refOf(change, run, name)} ${commit}\n`).join('');
+  const input = checkpoints.map(({ run, name, commit }) => `update ${refOf(change, run, name)} ${commit}\n`).join('');
   if (input === '') return null;
   const { code, stderr } = await git(['update-ref', '--stdin'], { cwd, input });
   return code === 0 ? null : stderr;

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { writeSafely } from '../files/safe.ts';
 import { git, type GitCall, type GitResult } from './call/git.ts';
 import { reasonFor } from './outcome.ts';
 
@@ -46,8 +48,13 @@ export const readRemoteRefs = async (remote: Remote, names: readonly string[]): 
 };
 
 /** Copies refs of the remote into the mirror. `refspecs` are those of `git fetch`. Returns the reason if it fails. */
-export const fetchRefs = async (remote: Remote, refspecs: readonly string[]): Promise<string | null> => {
-  const result = await onRemote(remote, ['fetch', '--quiet', 'origin', ...refspecs]);
+export const fetchRefs = async (
+  remote: Remote,
+  refspecs: readonly string[],
+  { depth = null }: { /** How many commits of each; null for all. */ readonly depth?: number | null } = {},
+): Promise<string | null> => {
+  const shallow = depth === null ? [] : [`--depth=${depth}`];
+  const result = await onRemote(remote, ['fetch', '--quiet', ...shallow, 'origin', ...refspecs]);
   return result.code === 0 ? null : reasonFor(result);
 };
 
@@ -59,6 +66,25 @@ export const fetchFromClone = async (
 ): Promise<string | null> => {
   const result = await git(['fetch', '--quiet', '--prune', clone, ...refspecs], {
     ...inMirror(mirror),
+    config: ['protocol.file.allow=always'],
+  });
+  return result.code === 0 ? null : reasonFor(result);
+};
+
+/** Makes a mirror use the objects of a repository on this machine, so that only what it lacks is fetched. */
+export const borrowObjects = async ({ mirror }: Remote, cwd: string): Promise<void> => {
+  const { code, stdout } = await git(['rev-parse', '--path-format=absolute', '--git-path', 'objects'], { cwd });
+  if (code === 0) writeSafely(join(mirror, 'objects', 'info', 'alternates'), Buffer.from(stdout, 'latin1'));
+};
+
+/** Copies refs of a mirror into a repository on this machine. Returns the reason if it fails. */
+export const fetchFromMirror = async (
+  { mirror }: Remote,
+  cwd: string,
+  refspecs: readonly string[],
+): Promise<string | null> => {
+  const result = await git(['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--', mirror, ...refspecs], {
+    cwd,
     config: ['protocol.file.allow=always'],
   });
   return result.code === 0 ? null : reasonFor(result);

@@ -85,6 +85,14 @@ export const readStoredFiles = async (mirror: string, commit: string): Promise<M
   return files;
 };
 
+/** One file of a commit of a mirror; null if the commit does not have it. */
+export const readStoredFile = async (mirror: string, commit: string, path: string): Promise<Buffer | null> => {
+  const { code, stdout } = await git(['cat-file', 'blob', `${commit}:${Buffer.from(path).toString('latin1')}`], {
+    ...inMirror(mirror),
+  });
+  return code === 0 ? Buffer.from(stdout, 'latin1') : null;
+};
+
 /** The message of a commit of a mirror; null if it has no such commit. */
 export const messageOf = async (mirror: string, commit: string): Promise<string | null> => {
   const { code, stdout } = await git(['log', '-1', '--format=%B', commit, '--'], inMirror(mirror));

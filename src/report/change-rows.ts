@@ -16,16 +16,19 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
   { title: 'tasks', numeric: true, value: tasksText, style: ({ problem }) => (problem === null ? null : 'red') },
   {
     title: 'last run',
-    value: ({ lastRun, queued }) => (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
-    style: ({ lastRun, queued }) => (queued ? null : colourOf(lastRun?.status)),
+    value: ({ lastRun, queued, remote }) =>
+      remote?.text ?? (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
+    style: ({ lastRun, queued, remote }) =>
+      remote ? colourOf(remote.status) : queued ? null : colourOf(lastRun?.status),
   },
   {
     title: '#',
     numeric: true,
-    value: ({ lastRun, queued }) => String((queued ? null : lastRun?.iteration) ?? '-'),
+    value: ({ lastRun, queued, remote }) =>
+      String((remote ? remote.iteration : queued ? null : lastRun?.iteration) ?? '-'),
     drop: 2,
   },
-  { title: 'ended', value: ({ lastRun, queued }) => (queued ? '-' : endText(lastRun, now)), drop: 1 },
+  { title: 'ended', value: ({ lastRun, queued, remote }) => (queued || remote ? '-' : endText(lastRun, now)), drop: 1 },
 ];
 
 const tasksText = ({ tasks, problem }: ChangeOverview): string => {

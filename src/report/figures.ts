@@ -16,7 +16,7 @@ export const usageText = (usage: Usage | null | undefined): string => {
 const part = (number: number | null, name: string) => (number ? ` (${grouped(number)} ${name})` : '');
 
 /** `<$0.01`, `$0.04`, `$12.40`; empty if it is unknown. */
-export const costText = (usage: Usage | null | undefined): string => {
+export const costText = (usage: Pick<Usage, 'costUsd'> | null | undefined): string => {
   const cost = usage?.costUsd ?? null;
   if (cost === null) return '';
   return cost > 0 && cost < 0.01 ? '<$0.01' : `$${cost.toFixed(2)}`;

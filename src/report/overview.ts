@@ -36,6 +36,8 @@ export interface ChangeOverview {
   } | null;
   /** The process of the batch that has yet to start it. */
   readonly queued: { readonly pid: number; readonly host: string; readonly since: string } | null;
+  /** What workers do with it; missing without a queue, null if they do not have it. */
+  readonly remote?: { readonly text: string; readonly status: string; readonly iteration: number | null } | null;
   /** A line about a damaged state.json; null if it is intact. */
   readonly damage: string | null;
   /** Why its files cannot be used; null if they can. */

@@ -1,20 +1,17 @@
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
-import { followRun } from '../store/follow.ts';
-import type { Project } from '../store/project.ts';
+import type { FollowedEvent } from '../store/follow.ts';
 import type { Display } from './display.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ReplayRequest {
-  readonly project: Project;
-  readonly change: string;
-  readonly run: string;
+  /** Those of a run from its first one on. */
+  readonly events: AsyncIterable<FollowedEvent>;
   /** The first iteration that is shown. */
   readonly iteration: number;
   /** Show later iterations as well, and wait for them until the run ends. */
   readonly follow: boolean;
   readonly display: Display;
-  readonly env: NodeJS.ProcessEnv;
   /** Aborted to stop. */
   readonly signal: AbortSignal;
   readonly drained: Terminal['drained'];
@@ -29,19 +26,13 @@ export interface Replayed {
   readonly isGone: boolean;
 }
 
-/** Shows a run from its journal as it was shown when it happened, from one iteration on, after the header of the run. */
+/** Shows a run from its events as it was shown when it happened, from one iteration on, after the header of the run. */
 export const replay = async (request: ReplayRequest): Promise<Replayed> => {
-  const { project, change, run, iteration, follow, display, env, signal, drained } = request;
+  const { events, iteration, follow, display, signal, drained } = request;
   let header: { readonly event: RunEvent; readonly view: RunView } | null = null;
   let last: RunView | null = null;
   let wasShown = false;
-  for await (const { event, view } of followRun(project, change, {
-    run,
-    env,
-    signal,
-    wait: follow,
-    fromIteration: iteration,
-  })) {
+  for await (const { event, view } of events) {
     last = view;
     if (event === null) return { view, wasShown, isGone: true };
     if (event.type === 'iteration-started' && event.iteration > iteration && !follow) break;

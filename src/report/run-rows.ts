@@ -48,6 +48,8 @@ export interface RunRow {
   readonly archived: boolean;
   /** Its change is neither active nor archived any more. */
   readonly deleted: boolean;
+  /** Where workers have it; missing for a run on this machine. */
+  readonly remote?: object;
 }
 
 /**
@@ -100,7 +102,8 @@ const asDeleted = (row: RunRow): RunRow => ({
 /** Whether a run may look different although its state has not changed. */
 const mayChange = (row: RunRow | null): boolean => row !== null && (row.status === 'running' || row.leftovers > 0);
 
-const byActivity = (a: RunRow, b: RunRow): number => {
+/** Running ones first, then those that are queued, then the latest. */
+export const byActivity = (a: RunRow, b: RunRow): number => {
   const rank = ({ status }: RunRow) => ['running', 'queued'].indexOf(status) + 1 || 3;
   const time = ({ startedAt, endedAt, status }: RunRow) => (status === 'running' ? startedAt : (endedAt ?? startedAt));
   if (rank(a) !== rank(b)) return rank(a) - rank(b);

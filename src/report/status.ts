@@ -29,18 +29,25 @@ export interface RunFacts extends SummaryFacts {
 export const renderRun = (saved: RunView, facts: RunFacts, canvas: Canvas): string[] => {
   const view = { ...saved, status: currentStatus(saved, facts.alive) };
   const { records, activity, leftovers = [] } = facts;
-  const earlier = view.finishedIterations - records.length;
   const lines = [
     ...title(view, canvas),
     ...(activity && view.status === 'running' && !view.pausedAt ? fact('Now', activity, canvas) : []),
     ...(leftovers.length > 0 ? fact('Left over', leftoversText(leftovers), canvas) : []),
     ...summarise(view, facts, canvas),
-    ...(facts.table && records.length > 0 ? ['', ...indented(records, canvas)] : []),
-    ...(facts.table && earlier > 0 ? [`  ${pluralise(earlier, 'earlier iteration')} (--all shows all)`] : []),
+    ...(facts.table ? recordLines(view, records, canvas) : []),
     '',
     ...nextCommands(view, { records, leftovers }, canvas),
   ];
   return lines.map(canvas.symbols.replace);
+};
+
+/** A table of the iterations below an empty line, and how many are left out. */
+export const recordLines = (view: RunView, records: readonly IterationRecord[], canvas: Canvas): string[] => {
+  const earlier = view.finishedIterations - records.length;
+  return [
+    ...(records.length > 0 ? ['', ...indented(records, canvas)] : []),
+    ...(earlier > 0 ? [`  ${pluralise(earlier, 'earlier iteration')} (--all shows all)`] : []),
+  ];
 };
 
 /** `2 processes of the agent are still running (PID 4711, 4712)` */
@@ -71,24 +78,27 @@ const words: Record<RunView['status'], string> = {
 };
 
 /** The mark of a status, in its colour. */
-const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style'>): string =>
+export const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style'>): string =>
   style(marks[status][1], marks[status][0]);
 
 /** The colour of a status; null for one that only the overview has. */
 export const colourOf = (status: string | undefined): Style | null =>
   Object.entries(marks).find(([name]) => name === status)?.[1][1] ?? null;
 
-/** `✔ 002-01_add-ralph-loop  Complete: done in iteration 2.` In two lines where that is too long. */
 const title = (view: RunView, canvas: Canvas): string[] => {
   const { change, status } = view;
-  const text = `${status === 'running' && view.pausedAt ? 'Paused' : words[status]}: ${sentence(detailOf(view))}`;
+  const word = status === 'running' && view.pausedAt ? 'Paused' : words[status];
+  return titleLines({ change, mark: markOf(status, canvas), text: `${word}: ${sentence(detailOf(view))}` }, canvas);
+};
+
+/** `✔ 002-01_add-ralph-loop  Complete: done in iteration 2.` In two lines where that is too long. */
+export const titleLines = (
+  { change, mark, text }: { readonly change: string; readonly mark: string; readonly text: string },
+  canvas: Canvas,
+): string[] => {
   const name = oneLine(change);
-  if (widthOf(name) + widthOf(text) + 4 <= canvas.columns)
-    return [`${markOf(status, canvas)} ${canvas.style('bold', name)}  ${text}`];
-  return [
-    `${markOf(status, canvas)} ${canvas.style('bold', name)}`,
-    ...wrap(text, canvas.columns - 2).map((line) => `  ${line}`),
-  ];
+  if (widthOf(name) + widthOf(text) + 4 <= canvas.columns) return [`${mark} ${canvas.style('bold', name)}  ${text}`];
+  return [`${mark} ${canvas.style('bold', name)}`, ...wrap(text, canvas.columns - 2).map((line) => `  ${line}`)];
 };
 
 const detailOf = (view: RunView): string =>
@@ -112,7 +122,8 @@ const endText = ({ error, pending }: RunView): string => {
     : `the process is gone${gate}: it was killed, or could not save why it ended`;
 };
 
-const sentence = (text: string): string => {
+/** One line that ends with a full stop. */
+export const sentence = (text: string): string => {
   const line = oneLine(text);
   let end = line.length;
   while (end > 0 && '.…'.includes(line[end - 1]!)) end--;

@@ -107,14 +107,17 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
 
 /** The commands that a person needs next, each with a label. They are never broken, so that they can be copied. */
 export const nextCommands = (view: RunView, facts: NextFacts, { style }: Canvas): string[] =>
-  nextOf(view, facts).map(([label, command]) => `  ${style('dim', label.padEnd(11))} ${command}`);
+  commandLines(nextOf(view, facts), style);
+
+export const commandLines = (next: readonly Next[], style: Canvas['style']): string[] =>
+  next.map(([label, command]) => `  ${style('dim', label.padEnd(11))} ${command}`);
 
 interface NextFacts extends Pick<SummaryFacts, 'records'> {
   /** The ids of processes that are left of a run that was killed. */
   readonly leftovers: readonly number[];
 }
 
-type Next = readonly [label: string, command: string];
+export type Next = readonly [label: string, command: string];
 
 const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
   const { change } = view;

@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { RunEvent } from '../ralph/events.ts';
-import { reduceView } from '../ralph/reduce-view.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { parseJournalLine } from './event-format.ts';
-import type { JournalLine } from './journal-lines.ts';
+import { createLineFolder } from './fold-lines.ts';
 import { openJournalTail } from './journal-tail.ts';
 import type { Project } from './project.ts';
 import { inOwnWorkspace, loopOwner, readState } from './state.ts';
@@ -55,30 +53,26 @@ export async function* followRun(
   const record = userRecordFolder(project, change, env);
   const isRecordedEnd = createEndCheck(record, run);
   const journal = openJournalTail(journalFile(project, change, run));
+  const fold = createLineFolder({
+    run,
+    fromIteration,
+    isRepeated: journal.isRepeated,
+    isEnd: ({ status }) => isRecordedEnd(status),
+    adapt: (next) => inOwnWorkspace(project, change, next),
+  });
   let view: RunView | null = null;
-  let lastSeq = 0;
   let lookedMs = -Infinity;
   /** The process of the run is gone, so the journal is read for the last time. */
   let isLast = false;
   try {
     while (!signal?.aborted) {
       for await (const text of inTurns(journal.newLines(), signal)) {
-        const leftOut = view !== null && view.iteration < fromIteration ? seqOfAgentLine(text) : null;
-        if (leftOut !== null) {
-          if (leftOut !== lastSeq + 1) continue;
-          lastSeq = leftOut;
-          journal.accept();
-          continue;
-        }
-        const line = parseJournalLine(text);
-        if (line === undefined || (journal.isRepeated() && line.seq <= lastSeq)) continue;
-        const next = viewAfter(line, view);
-        if (next?.run !== run || (endsWith(next, view) && !isRecordedEnd(next.status))) continue;
-        view = inOwnWorkspace(project, change, next);
-        // Only the next number counts: a forged one must not hide the lines after it.
-        if (line.seq === lastSeq + 1) lastSeq = line.seq;
+        const folded = fold(text);
+        if (folded.kind === 'ignored') continue;
         journal.accept();
-        yield { event: line.event, view };
+        if (folded.kind === 'left-out') continue;
+        view = folded.view;
+        yield { event: folded.event, view };
       }
       if (view !== null && view.status !== 'running') return;
       if (isLast || !wait) break;
@@ -97,20 +91,6 @@ export async function* followRun(
   const last = saved?.run === run ? asRecorded(record, saved) : view;
   yield { event: null, view: { ...last, status: currentStatus(last, false) } };
 }
-
-/** Returns the number of a line about an agent without parsing all of it; null for any other line. Spool writes the fields in this order. */
-const seqOfAgentLine = (line: string): number | null => {
-  const seq = agentLine.exec(line)?.[1];
-  return seq === undefined ? null : Number(seq);
-};
-
-const agentLine = /^\{"v":1,"seq":(\d{1,15}),"at":"[^"]{1,40}","elapsedMs":[\d.]{1,20},"event":\{"type":"agent",/;
-
-const viewAfter = ({ event, elapsedMs, view: carried }: JournalLine, view: RunView | null): RunView | null =>
-  carried ?? (view && { ...reduceView(view, event), elapsedMs });
-
-const endsWith = ({ status }: RunView, before: RunView | null): boolean =>
-  status !== 'running' && status !== before?.status;
 
 /** Returns whether the record has the same ends as the journal, in the same order. A run from elsewhere has no record. */
 const createEndCheck = (record: string, run: string) => {

@@ -37,7 +37,7 @@ const commandKeys: readonly CommandKey[] = ['harness', 'verify', 'worktreeSetup'
 export const includeSource = '.worktreeinclude';
 
 /** `id` is a change for which the file has separate settings. */
-export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): string =>
+export const sourceOf = (key: CommandKey | 'queue' | `harnesses.${string}`, id?: string): string =>
   `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
 
 /** Returns everything in a project that needs trust. */
@@ -45,6 +45,7 @@ export const settingsOf = (project: Project, config: Config): Setting[] => {
   const { settings, files } = withScripts(project, [
     ...commandsIn(project, config.customHarnesses, config),
     ...includeSettings(project),
+    ...queueSettings(config),
   ]);
   return [...settings, ...files];
 };
@@ -163,6 +164,12 @@ const harnessSettings = ({ name, custom }: Harness, files: Files, roots: Roots):
     },
   ];
 };
+
+/** Names the server that this machine sends texts to, and from which it learns what to land. */
+const queueSettings = ({ queue }: Config): Setting[] =>
+  queue === null
+    ? []
+    : [{ source: sourceOf('queue'), commands: [queue], hash: hashOfCommands([queue]), files: [], unclear: [] }];
 
 /** Names ignored files, possibly secrets, that are copied to where an agent works. */
 const includeSettings = (project: Project): Setting[] => {

@@ -9,6 +9,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'no-commit': [],
   'old-git': [text, text],
   'not-complete': [text, text],
+  'in-queue': [text, text, text],
+  'not-fetched': [text, text],
   'copies-differ': [text, text],
   'copies-blocked': [text, text],
   'file-locked': [1, text, text],

@@ -21,6 +21,7 @@ import { safeJson } from '../../text/controls.ts';
 import { visible } from '../../text/escape-hidden.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { Invocation } from '../shared/command.ts';
+import { withoutPassword } from '../../text/address.ts';
 import { valueOf } from './text.ts';
 
 /** A setting as a run would use it. */
@@ -68,6 +69,7 @@ const sectionsOf = (config: Config, change: string | null, env: NodeJS.ProcessEn
       ],
     })),
     { title: 'Environment', rows: passRows(config, env) },
+    { title: 'Many machines', rows: [queueRow(config, env)] },
   ].filter(({ rows }) => rows.length > 0);
 };
 
@@ -111,6 +113,12 @@ const passRows = ({ pass }: Config, { SPOOL_ENV_PASS: variable }: NodeJS.Process
   ];
   return rows.length > 0 ? rows : [{ key: 'env.pass', value: ['*'], source: 'default' }];
 };
+
+/** An address in the environment may contain a password. */
+const queueRow = ({ queue }: Config, { SPOOL_QUEUE: variable }: NodeJS.ProcessEnv): Row =>
+  variable?.trim()
+    ? { key: 'queue', value: withoutPassword(variable.trim()), source: 'SPOOL_QUEUE' }
+    : { key: 'queue', value: queue, source: queue === null ? 'default' : 'config.json' };
 
 const jsonRows = ({ rows }: Section) =>
   rows.map(({ key, value, source }) => {

@@ -12,7 +12,7 @@ import type { Terminal } from '../../report/terminal.ts';
 import { wrap } from '../../report/wrap.ts';
 import type { Invocation } from '../shared/command.ts';
 import { consentOn } from '../shared/consent.ts';
-import { queueUrl } from '../shared/queue.ts';
+import { queueOf } from '../shared/queue-url.ts';
 import { agentsOf } from '../../config/agents.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
@@ -101,7 +101,7 @@ const runChecks = async (
   try {
     progress.start('the project');
     report(await checkSurroundings(cwd, project, terminal));
-    const queue = queueUrl(invocation);
+    const queue = await queueOf(invocation, project);
     if (queue !== null) {
       progress.start('the queue');
       const { checkQueue } = await import('./queue.ts');

@@ -1,6 +1,7 @@
 import { userError } from '../../errors.ts';
 import { say } from '../../report/message.ts';
 import { replay } from '../../report/replay.ts';
+import { followRun } from '../../store/follow.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { displayRecorded, renderGone } from '../recorded-display.ts';
 import { endCode, whyMissing } from './ending.ts';
@@ -22,13 +23,10 @@ export const showEvents = async (files: LogFiles, options: EventOptions): Promis
   const shownOn = terminal.isInteractive ? terminal : { ...terminal, isInteractive: false, log: terminal.print };
   const display = displayRecorded({ project, terminal: shownOn, cwd, env, json, verbose, isReplay: !follow });
   const { view, wasShown, isGone } = await replay({
-    project,
-    change,
-    run,
+    events: followRun(project, change, { run, env, signal: stop, wait: follow, fromIteration: iteration }),
     iteration,
     follow,
     display,
-    env,
     signal: stop,
     drained: terminal.drained,
   }).finally(display.dispose);

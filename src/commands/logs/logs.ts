@@ -7,12 +7,15 @@ import { findProject, type Project } from '../../store/project.ts';
 import { lastIterationIn, runsOf } from '../../store/runs.ts';
 import { readState } from '../../store/state.ts';
 import type { Invocation } from '../shared/command.ts';
+import { queueOf } from '../shared/queue-url.ts';
 import { showEvents } from './events.ts';
 import { followLogs, printFile } from './files.ts';
 import type { LogFiles } from './log-files.ts';
 
 /** What is shown, besides the events as a person reads them. */
 const forms = ['raw', 'prompt', 'json'] as const;
+
+export type Form = (typeof forms)[number];
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, env, terminal } = invocation;
@@ -21,9 +24,20 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const follow = Boolean(rawFlags.follow);
   if (form === 'prompt' && follow) throw userError('two-actions', '--prompt', '--follow');
   const project = findProject(cwd);
-  const change = await resolveAnyChange(project, args[0]!);
   const wanted = args[1] === undefined ? null : parseValue('count', args[1]);
   if (args[1] !== undefined && wanted === null) throw userError('bad-value', 'n', expects.count, args[1]);
+  const queue = await queueOf(invocation, project);
+  if (queue !== null) {
+    const { showQueuedLogs } = await import('./queued.ts');
+    const code = await showQueuedLogs(queue, invocation, {
+      project,
+      form: form ?? null,
+      follow,
+      iteration: wanted as number | null,
+    });
+    if (code !== null) return code;
+  }
+  const change = await resolveAnyChange(project, args[0]!);
   const { run: id, current } = await findRun(project, change, rawFlags.run as string | undefined);
   const iteration = (wanted as number | null) ?? current;
   const folder = runFolder(project, change, id);

@@ -1,16 +1,13 @@
 import { openDatabase } from '../../cluster/database.ts';
 import { migrate } from '../../cluster/migrations.ts';
-import { userError } from '../../errors.ts';
 import { answer } from '../../report/message.ts';
 import { safeJson } from '../../text/controls.ts';
 import type { Invocation } from '../shared/command.ts';
-import { queueUrl } from '../shared/queue.ts';
+import { requireQueue } from '../shared/queue.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, terminal } = invocation;
-  const url = queueUrl(invocation);
-  if (url === null) throw userError('no-queue', 'spool queue migrate');
-  const database = await openDatabase(url);
+  const database = await openDatabase(await requireQueue(invocation, 'spool queue migrate'));
   try {
     const { from, to } = await migrate(database);
     if (rawFlags.json) terminal.printResult(`${safeJson({ from, to })}\n`);

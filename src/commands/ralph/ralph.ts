@@ -9,6 +9,7 @@ import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts'
 import { answer, say } from '../../report/message.ts';
 import { printStatus } from '../../report/run-status.ts';
 import type { Invocation } from '../shared/command.ts';
+import { queueOf } from '../shared/queue-url.ts';
 import { readArguments, readPrompt } from './arguments.ts';
 import { chooseTargets, skipDamaged, type Targets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
@@ -66,7 +67,11 @@ const readRequest = async (invocation: Invocation): Promise<RalphRequest> => {
 
 const showAllRuns = async ({ invocation, project, options }: RalphRequest): Promise<number> => {
   const { printRuns } = await import('../../report/all-runs.ts');
-  await printRuns({ project, ...invocation, json: options.json, all: false });
+  const request = { project, ...invocation, json: options.json, all: false };
+  const queue = await queueOf(invocation, project);
+  const remote =
+    queue === null ? null : await (await import('../shared/queued-status.ts')).readRemoteRuns(queue, request);
+  await printRuns(request, remote);
   return 0;
 };
 
@@ -74,7 +79,13 @@ const showRuns = async (
   { invocation, project, options }: RalphRequest,
   changes: readonly string[],
 ): Promise<number> => {
-  for (const change of changes) await printStatus(change, { project, ...invocation, json: options.json, all: false });
+  const request = { project, ...invocation, json: options.json, all: false };
+  const queue = await queueOf(invocation, project);
+  for (const change of changes) {
+    const isQueued =
+      queue !== null && (await (await import('../shared/queued-status.ts')).printQueuedStatus(queue, change, request));
+    if (!isQueued) await printStatus(change, request);
+  }
   return 0;
 };
 
@@ -84,12 +95,14 @@ const changeContext = async (
 ): Promise<number> => {
   const { addToContext, emptyContext } = await import('../shared/context.ts');
   const { env, terminal } = invocation;
+  const queue = await queueOf(invocation, project);
   for (const change of changes) {
     const ref = { project, change, env };
+    const text = action === 'addContext' ? options.addContext! : null;
+    const sent = queue && (await (await import('../shared/queued-context.ts')).sendContext(queue, ref, text));
     const outcome =
-      action === 'addContext'
-        ? `Added to the context of ${change}. ${await addToContext(ref, options.addContext!)}`
-        : await emptyContext(ref);
+      sent ??
+      (text === null ? await emptyContext(ref) : `Added to the context of ${change}. ${await addToContext(ref, text)}`);
     answer(terminal, outcome);
   }
   return 0;

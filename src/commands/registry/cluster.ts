@@ -1,12 +1,6 @@
 import type { CommandOption, CommandRow } from '../shared/command.ts';
 import { queueSettingNames } from '../../cluster/queue-settings.ts';
-import { json, ralphOptions } from './options.ts';
-
-export const queue: CommandOption = {
-  name: 'queue',
-  placeholder: 'url',
-  help: 'Postgres database of the queue (default: SPOOL_QUEUE), such as postgres://user@host/spool',
-};
+import { json, queue, ralphOptions } from './options.ts';
 
 export const remote: CommandOption = {
   name: 'remote',

@@ -1,5 +1,5 @@
 import type { CommandRow } from '../shared/command.ts';
-import { change, json, ralphOptions, run, sandboxFlags, yes } from './options.ts';
+import { change, json, queue, ralphOptions, run, sandboxFlags, yes } from './options.ts';
 
 export const finishCommands: readonly CommandRow[] = [
   {
@@ -26,6 +26,7 @@ export const finishCommands: readonly CommandRow[] = [
         .map((option) =>
           option.name === 'verify' ? { ...option, help: 'Run this command before landing (repeatable)' } : option,
         ),
+      queue,
     ],
     examples: [
       'spool land 002-01',

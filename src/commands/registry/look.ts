@@ -1,12 +1,12 @@
 import type { CommandRow } from '../shared/command.ts';
-import { change, json, run } from './options.ts';
+import { change, json, queue, run } from './options.ts';
 
 export const lookCommands: readonly CommandRow[] = [
   {
     name: 'list',
     summary: 'List active changes with their tasks and last run',
     positionals: [],
-    options: [{ name: 'archived', help: 'List archived changes instead' }, json],
+    options: [{ name: 'archived', help: 'List archived changes instead' }, queue, json],
     examples: ['spool list', 'spool list --archived', 'spool list --json'],
     load: () => import('../list.ts'),
   },
@@ -14,7 +14,7 @@ export const lookCommands: readonly CommandRow[] = [
     name: 'status',
     summary: 'Show all runs, or what a run has done',
     positionals: [{ ...change, optional: true }],
-    options: [{ name: 'all', help: 'Show all iterations; without a change, include archived changes' }, json],
+    options: [{ name: 'all', help: 'Show all iterations; without a change, include archived changes' }, queue, json],
     examples: ['spool status', 'spool status 002-01', 'spool status 002-01 --all', 'spool status --json'],
     load: () => import('../status.ts'),
   },
@@ -29,6 +29,7 @@ export const lookCommands: readonly CommandRow[] = [
       { ...json, help: 'Output events as newline-delimited JSON' },
       { name: 'verbose', help: 'Also show reasoning and ignored mentions of the promise' },
       run,
+      queue,
     ],
     examples: ['spool logs 002-01', 'spool logs 002-01 7', 'spool logs 002-01 -f', 'spool logs 002-01 7 --prompt'],
     load: () => import('../logs/logs.ts'),

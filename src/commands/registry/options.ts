@@ -29,6 +29,12 @@ export const onlyChange: CommandOption = {
   suggest: 'changes',
 };
 
+export const queue: CommandOption = {
+  name: 'queue',
+  placeholder: 'url',
+  help: 'Postgres database of the queue (default: SPOOL_QUEUE), such as postgres://user@host/spool',
+};
+
 export const change: Positional = { name: 'change', help: 'Change ID or unique prefix', suggest: 'changes' };
 export const runOf: Positional = {
   name: 'change',

@@ -1,5 +1,5 @@
 import type { CommandRow } from '../shared/command.ts';
-import { ralphOptions } from './options.ts';
+import { queue, ralphOptions } from './options.ts';
 
 export const runCommands: readonly CommandRow[] = [
   {
@@ -10,7 +10,7 @@ export const runCommands: readonly CommandRow[] = [
       { name: 'change', help: 'Change ID or unique prefix, such as 002-01', optional: true, suggest: 'changes' },
       { name: 'prompt', help: 'What to do (default: the proposal of the change)', optional: true },
     ],
-    options: ralphOptions,
+    options: [...ralphOptions, { ...queue, heading: 'Other actions' as const }],
     examples: [
       'spool ralph "Add a /health endpoint with tests"',
       'spool ralph --file docs/plans/login.md --require-tasks',

@@ -1,6 +1,6 @@
 import type { CommandRow } from '../shared/command.ts';
-import { queue, remote } from './cluster.ts';
-import { json, key, onlyChange, ralphOptions, sandboxFlags, yes } from './options.ts';
+import { remote } from './cluster.ts';
+import { json, key, onlyChange, queue, ralphOptions, sandboxFlags, yes } from './options.ts';
 
 export const setUpCommands: readonly CommandRow[] = [
   {

@@ -1,5 +1,5 @@
 import type { CommandRow } from '../shared/command.ts';
-import { change, json, runOf } from './options.ts';
+import { change, json, queue, runOf } from './options.ts';
 
 export const steerCommands: readonly CommandRow[] = [
   {
@@ -8,7 +8,8 @@ export const steerCommands: readonly CommandRow[] = [
     positionals: [runOf],
     options: [
       { name: 'now', help: 'Stop the agent at once, as Ctrl-C does; a second time kills it' },
-      { name: 'all', help: 'Stop all runs of this project, and start none that are queued' },
+      { name: 'all', help: 'Stop all runs of this project on this machine, and start none that are queued' },
+      queue,
       json,
     ],
     examples: ['spool stop 002-01', 'spool stop 002-01 --now', 'spool stop --all'],
@@ -18,7 +19,11 @@ export const steerCommands: readonly CommandRow[] = [
     name: 'pause',
     summary: 'Pause a run before its next iteration',
     positionals: [runOf],
-    options: [{ name: 'all', help: 'Pause all runs of this project, including queued ones' }, json],
+    options: [
+      { name: 'all', help: 'Pause all runs of this project on this machine, including queued ones' },
+      queue,
+      json,
+    ],
     examples: ['spool pause 002-01', 'spool pause --all'],
     load: () => import('../pause.ts'),
   },
@@ -26,7 +31,7 @@ export const steerCommands: readonly CommandRow[] = [
     name: 'resume',
     summary: 'Resume a paused run',
     positionals: [runOf],
-    options: [{ name: 'all', help: 'Resume all paused runs of this project' }, json],
+    options: [{ name: 'all', help: 'Resume all paused runs of this project on this machine' }, queue, json],
     examples: ['spool resume 002-01', 'spool resume --all'],
     load: () => import('../resume.ts'),
   },

@@ -2,22 +2,17 @@ import { userError } from '../../errors.ts';
 import type { Database } from '../../cluster/database.ts';
 import { projectKey } from '../../cluster/project-key.ts';
 import { git, toUtf8 } from '../../git/call/git.ts';
+import { findProjectIfAny, ownerOf } from '../../store/project.ts';
 import type { Invocation } from './command.ts';
-
-/** The address of the queue; null without one. */
-export const queueUrl = ({ rawFlags, env }: Pick<Invocation, 'rawFlags' | 'env'>): string | null => {
-  const given = typeof rawFlags.queue === 'string' ? rawFlags.queue : env.SPOOL_QUEUE;
-  return given === undefined || given.trim() === '' ? null : given.trim();
-};
+import { queueOf } from './queue-url.ts';
 
 /** Calls `work` with the queue, and closes it. Throws without one, or if its tables do not fit. */
 export const withQueue = async <Result>(
-  invocation: Pick<Invocation, 'rawFlags' | 'env'>,
+  invocation: Pick<Invocation, 'rawFlags' | 'env' | 'cwd' | 'terminal'>,
   command: string,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
-  const url = queueUrl(invocation);
-  if (url === null) throw userError('no-queue', command);
+  const url = await requireQueue(invocation, command);
   const [{ openDatabase }, { requireTables }] = await Promise.all([
     import('../../cluster/database.ts'),
     import('../../cluster/migrations.ts'),
@@ -29,6 +24,17 @@ export const withQueue = async <Result>(
   } finally {
     await database.close();
   }
+};
+
+/** The address of the queue. Throws without one. */
+export const requireQueue = async (
+  invocation: Pick<Invocation, 'rawFlags' | 'env' | 'cwd' | 'terminal'>,
+  command: string,
+): Promise<string> => {
+  const found = findProjectIfAny(invocation.cwd);
+  const url = await queueOf(invocation, found && ownerOf(found));
+  if (url === null) throw userError('no-queue', command);
+  return url;
 };
 
 export interface RemoteRepository {

@@ -8,6 +8,7 @@ import { createBottomLine } from '../../report/bottom-line.ts';
 import { createRowReader, isListed } from '../../report/run-rows.ts';
 import { renderWatch } from '../../report/watch-screen.ts';
 import { createRedactor } from '../../secrets/redact.ts';
+import { followRun } from '../../store/follow.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
 import { displayRecorded, renderGone } from '../recorded-display.ts';
@@ -146,15 +147,13 @@ const showLive = async (row: StartedRow, { project, cwd, env, terminal, stop }: 
   const { change, run: id, iteration } = row;
   const display = displayRecorded({ project, terminal, cwd, env });
   try {
+    const [first, ended] = [Math.max(1, iteration), AbortSignal.any([signal, stop])];
     const { view, isGone } = await replay({
-      project,
-      change,
-      run: id,
-      iteration: Math.max(1, iteration),
+      events: followRun(project, change, { run: id, env, signal: ended, fromIteration: first }),
+      iteration: first,
       follow: true,
       display,
-      env,
-      signal: AbortSignal.any([signal, stop]),
+      signal: ended,
       drained: terminal.drained,
     });
     if (isGone && view !== null) ['', ...(await renderGone(view, { project, terminal, env }))].forEach(display.warn);

@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { branchOf } from '../changes/ids.ts';
+import { git } from '../git/call/git.ts';
+import { checkpointRefs } from '../git/checkpoint.ts';
+import {
+  borrowObjects,
+  fetchFromMirror,
+  fetchRefs,
+  openMirror,
+  pushRefs,
+  readRemoteRefs,
+  type Remote,
+} from '../git/remote.ts';
+import { messageOf, readStoredFile, readStoredFiles } from '../git/stored-files.ts';
+import { upgradeView } from '../store/upgrade.ts';
+import { parseView } from '../store/formats.ts';
+import type { ChangeRef } from '../store/change-ref.ts';
+import { newPrivateFolder } from '../store/folders.ts';
+import { addTransferred } from '../store/transfer.ts';
+import { parseJson } from '../text/shape.ts';
+import type { ChangeRow } from './change-row.ts';
+import type { Sql } from './database.ts';
+import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
+
+type Published = Pick<ChangeRow, 'id' | 'project' | 'fence' | 'open_fences'>;
+
+/** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
+const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | { readonly why: string }> => {
+  const folder = newPrivateFolder(env);
+  const remote = { mirror: join(folder, 'mirror.git'), url };
+  const problem = await openMirror(remote, folder);
+  return problem === null ? remote : { why: problem };
+};
+
+/** Whoever can push could write a state. Only what a worker has announced in the queue is believed. */
+const isAnnounced = ({ fence, open_fences: open }: Published, commit: string): boolean =>
+  [fence, ...open].includes(commit);
+
+const unknownState = 'the state on the remote was not written by a worker of this queue';
+
+/** A file of the state that a worker has pushed, such as a log; null if it is not there. */
+export const readPublished = async (
+  row: Published,
+  path: string,
+  { url, env }: { readonly url: string; readonly env: NodeJS.ProcessEnv },
+): Promise<Buffer | { readonly why: string } | null> => {
+  const remote = await openPrivateMirror(url, env);
+  if ('why' in remote) return remote;
+  const own = mirrored(row.id, 'fence');
+  const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`], { depth: 1 });
+  if (problem !== null) return { why: problem };
+  const commit = await commitAt(remote.mirror, own);
+  if (commit === null || !isAnnounced(row, commit)) return { why: unknownState };
+  return readStoredFile(remote.mirror, commit, path);
+};
+
+const commitAt = async (mirror: string, ref: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', ref], {
+    cwd: mirror,
+    env: { GIT_DIR: mirror },
+  });
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** What was fetched of a run on other machines. */
+export interface FetchedRun {
+  readonly remote: Remote;
+  readonly fence: string;
+  readonly tip: string;
+}
+
+/**
+ * Fetches the branch of a change, its checkpoints and the state of its run, as if it had been run in this project.
+ * Returns the reason as `why` if that is not possible.
+ */
+export const fetchRun = async (
+  row: Published,
+  of: ChangeRef,
+  url: string,
+): Promise<FetchedRun | { readonly why: string }> => {
+  const remote = await openPrivateMirror(url, of.env);
+  if ('why' in remote) return remote;
+  const { root: cwd } = of.project;
+  await borrowObjects(remote, cwd);
+  const [fenceName, branchName] = [fenceRef(row.id), branchRef(row.id)];
+  const read = await readRemoteRefs(remote, [fenceName, branchName]);
+  if (!read.ok) return { why: read.why };
+  const [fence, tip] = [read.refs.get(fenceName), read.refs.get(branchName)];
+  if (fence === undefined) return { why: `the remote has no ${fenceName}` };
+  if (tip === undefined) return { why: `the remote has no branch ${branchOf(row.id)}` };
+  if (!isAnnounced(row, fence)) return { why: unknownState };
+  const [ownFence, ownBranch] = [mirrored(row.id, 'fence'), mirrored(row.id, 'branch')];
+  const problem = await fetchRefs(remote, [`+${fenceName}:${ownFence}`, `+${branchName}:${ownBranch}`]);
+  if (problem !== null) return { why: problem };
+  const files = await readStoredFiles(remote.mirror, fence);
+  const note = parseFence((await messageOf(remote.mirror, fence)) ?? '');
+  const view = parseView(upgradeView(parseJson(files?.get('state/state.json')?.toString('utf8') ?? '')));
+  if (files === null || note === null || !view) return { why: 'the state of its run cannot be read' };
+  // What runs here is what this machine trusts: workers take their checks from config.json.
+  if (view.settings?.explicit.includes('verify'))
+    return { why: 'its run has verify commands that are not those of the project' };
+  if ((await fetchFromMirror(remote, cwd, [`${ownBranch}:${branchName}`])) !== null)
+    return { why: `${branchOf(row.id)} has other commits here than on the remote: rename or delete it` };
+  const copied =
+    (await fetchFromMirror(remote, cwd, [`+${ownFence}:${ownFence}`])) ??
+    (await checkpointRefs(cwd, row.id, note.checkpoints));
+  await git(['update-ref', '-d', ownFence], { cwd });
+  if (copied !== null) return { why: copied };
+  addTransferred(of, files);
+  return { remote, fence, tip };
+};
+
+/** Deletes the branch and the state of a change on the remote, if they are those that were fetched. */
+export const deletePublished = async ({ remote, fence, tip }: FetchedRun, change: string): Promise<string | null> => {
+  const pushed = await pushRefs(remote, [
+    { name: branchRef(change), commit: null, expected: tip },
+    { name: fenceRef(change), commit: null, expected: fence },
+  ]);
+  return pushed.kind === 'pushed' ? null : pushed.why;
+};
+
+/** Records that a complete change has landed, and that the remote does not have it any more. */
+export const recordLanding = (
+  sql: Sql,
+  { project, id }: Published,
+  { fence, detail, isDeleted }: { readonly fence: string; readonly detail: string; readonly isDeleted: boolean },
+): Promise<unknown> =>
+  sql.query(
+    `update spool.change set detail = $4, updated_at = now(),
+       fence = case when $5 then null else fence end, next_fence = case when $5 then null else next_fence end,
+       open_fences = case when $5 then '{}' else open_fences end,
+       tip = case when $5 then null else tip end, next_tip = case when $5 then null else next_tip end
+     where project = $1 and id = $2 and $3 = any(open_fences || fence) and state not in ('queued', 'running', 'waiting', 'paused')`,
+    [project, id, fence, detail, isDeleted],
+  );

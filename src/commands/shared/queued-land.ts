@@ -1,0 +1,77 @@
+import { hostname } from 'node:os';
+import { branchOf } from '../../changes/ids.ts';
+import { deletePublished, fetchRun, type FetchedRun, recordLanding } from '../../cluster/fetch-run.ts';
+import { isActive, type ListedChange } from '../../cluster/queue.ts';
+import { userError } from '../../errors.ts';
+import type { ChangeRef } from '../../store/change-ref.ts';
+import { readLanded } from '../../store/landed.ts';
+import { lockChange } from '../../store/run-lock.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import { senderOf } from './queue.ts';
+import { localRun, queuedChange, withProjectQueue } from './queued.ts';
+
+/** A run on other machines whose branch and state are here now. */
+export interface FetchedChange {
+  readonly url: string;
+  readonly row: ListedChange;
+  readonly run: FetchedRun;
+}
+
+/**
+ * Fetches a change that workers have completed, so that it can land like one that was run here. Returns null if this
+ * checkout knows more about it than the queue. Throws if it is not complete, unless it is forced to land.
+ */
+export const fetchCompleted = async (
+  url: string,
+  of: ChangeRef,
+  { force }: { readonly force: boolean },
+): Promise<FetchedChange | null> => {
+  const { project, change } = of;
+  if ((await localRun(project, change)).isRunning) return null;
+  return withProjectQueue(url, project, async (queue) => {
+    const row = await queuedChange(queue, project, change);
+    if (row === null) return null;
+    if (isActive(row)) throw userError('in-queue', change, stateText(row), commandLine('spool', 'stop', change));
+    if (row.state !== 'complete' && !force) throw userError('not-complete', change, stateText(row));
+    // Somebody may have landed it already, and then the remote does not have it any more.
+    if (row.fence === null) throw userError('not-fetched', change, row.detail ?? 'no worker has pushed anything');
+    const lock = lockChange(project, change, { treeFolder: null, command: 'land' });
+    try {
+      const run = await fetchRun(row, of, queue.remote);
+      if ('why' in run) throw userError('not-fetched', change, run.why);
+      return { url, row, run };
+    } finally {
+      lock.release();
+    }
+  });
+};
+
+const stateText = ({ state, host, detail, iteration }: ListedChange): string => {
+  const where = host === null ? '' : ` on ${host}`;
+  const at = iteration === null ? '' : `, iteration ${iteration}`;
+  return `${state}${where}${at}${detail === null ? '' : `, ${detail}`}`;
+};
+
+/**
+ * Called after a landing. Deletes the branch and the state on the remote if it has landed, and says so in the queue.
+ * Returns a sentence; null if it has not landed.
+ */
+export const concludeLanding = async (
+  { url, row, run }: FetchedChange,
+  { project, env }: ChangeRef,
+  { since, keepBranch }: { readonly since: Date; readonly keepBranch: boolean },
+): Promise<string | null> => {
+  const landed = readLanded(project, row.id);
+  if (landed === null || Date.parse(landed.at) < since.getTime()) return null;
+  const problem = keepBranch ? null : await deletePublished(run, row.id);
+  const isDeleted = !keepBranch && problem === null;
+  const detail = `landed on ${landed.base} by ${senderOf(env, hostname())}`;
+  await withProjectQueue(url, project, ({ database }) =>
+    recordLanding(database, row, { fence: run.fence, detail, isDeleted }),
+  );
+  const branch = branchOf(row.id);
+  if (keepBranch) return `The remote keeps ${branch}.`;
+  return problem === null
+    ? `Deleted ${branch} and the state of its run on the remote.`
+    : `The remote keeps ${branch}: ${problem}.`;
+};
