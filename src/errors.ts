@@ -75,6 +75,11 @@ const table = {
     text: (name: string, pid: number) =>
       `A worker named ${name} runs on this machine already (PID ${pid}). Start another one with --name, or stop that one.`,
   },
+  'worker-name-taken': {
+    exit: 2,
+    text: (name: string, host: string) =>
+      `A worker named ${name} runs on ${host} already. Start another one with --name, or stop that one.`,
+  },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
   'not-pushed': { exit: 2, text: (what: string, fix: string) => `${what}, so workers cannot see it. ${fix}` },
   'no-remote': {

@@ -8,6 +8,7 @@ import type { Remote } from '../git/remote.ts';
 import type { StopSignals } from '../process/signals.ts';
 import { unknownUsage } from '../ralph/agent-events.ts';
 import type { RunEvent, Stop } from '../ralph/events.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import type { RunResult } from '../ralph/view.ts';
 import { startHeadless } from '../run/headless.ts';
 import type { Batch, ClusterRun } from '../run/services.ts';
@@ -15,13 +16,13 @@ import { requestControl } from '../store/control.ts';
 import { lastRecords } from '../store/history.ts';
 import { book, reserve } from './budget.ts';
 import type { Claim } from './change-row.ts';
-import { type Held, settle, type Settlement } from './claims.ts';
-import { type Clone, openClone, removeClone, removeOlderClones, type WorkerFolders } from './clone.ts';
+import { type Held, settle, type Settlement, wasLost } from './claims.ts';
+import { type Clone, openClone, removeClone, removeOlderClones, tagOf, type WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
-import { takeFence } from './fence.ts';
+import { type FenceNote, takeFence } from './fence.ts';
 import { applyContext, confirmContext, readInbox } from './inbox.ts';
 import { mirrorRun } from './mirror-run.ts';
-import { createPublisher, type Publisher } from './publish.ts';
+import { createPublisher, type News, type Publisher } from './publish.ts';
 import { queueSettings } from './queue-settings.ts';
 
 export interface AttemptOptions {
@@ -30,6 +31,8 @@ export interface AttemptOptions {
   readonly folders: WorkerFolders;
   readonly claim: Claim;
   readonly leaseMs: number;
+  /** How often the files are pushed while an agent works. */
+  readonly checkpointMs: number;
   /** The environment of agents and commands. */
   readonly env: NodeJS.ProcessEnv;
   /** Settings of the worker, which override those of the queue. */
@@ -49,6 +52,8 @@ export interface Attempt {
   look(): void;
   /** Resolves when everything is over. Never rejects. */
   readonly ended: Promise<void>;
+  /** Resolves when the cost of all iterations is booked, which may take as long as the database is down. */
+  readonly booked: Promise<unknown>;
 }
 
 /** Why a run was stopped by its worker. */
@@ -71,6 +76,8 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
   let held: Held = claim;
   let cut: Cut | null = null;
   let look = () => {};
+  let booked: Promise<unknown> = Promise.resolve();
+  const isLost = () => cut?.kind === 'lost';
 
   /** The first reason wins, except that nothing is written once the claim is lost. */
   const cutShort = (reason: Cut): void => {
@@ -87,6 +94,7 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
   const work = async (): Promise<void> => {
     const settlement = await attempt().catch((error: unknown): Settlement => {
       const known = asUserError(error);
+      if (known?.code === 'queue-unreachable') return { state: 'queued', detail: null };
       if (known === null) log(`${claim.id}: ${(error as Error).stack ?? String(error)}`);
       return { state: 'failed', detail: known?.message ?? `a bug in Spool: ${String(error)}` };
     });
@@ -101,10 +109,18 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
       return null;
     }
     if (fence.kind === 'failed') return { state: 'failed', detail: fence.why };
+    if (fence.kind === 'unreachable') return tryLater(fence.why);
     held = fence.claim;
+    const { settled } = fence.note;
+    if (settled !== null && (await wasLost(database, held, settled.epoch))) return settled.settlement;
+    if (isLost()) return null;
     removeOlderClones(options.folders, held, options.env);
     const clone = await openClone(options.remote, options.folders, { held: fence, env: options.env });
-    if ('why' in clone) return { state: 'failed', detail: clone.why };
+    if ('why' in clone) return clone.isTemporary ? tryLater(clone.why) : { state: 'failed', detail: clone.why };
+    if (isLost()) {
+      removeClone(clone, options.env);
+      return null;
+    }
     const publisher = createPublisher({ ...options, clone, held: fence });
     const inbox = createInboxReader({ ...options, held, clone, applied: fence.note.inbox }, stopping);
     look = () => void inbox.read();
@@ -120,24 +136,32 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     });
     let isPublished = false;
     try {
-      const result = await runChange(clone, publisher, inbox);
+      const result = await runChange({ clone, publisher, inbox, note: fence.note });
       isRunning = false;
       await Promise.all([copying.stop(), reading.stop()]);
       await mirror.copy().catch(() => {});
-      if (cut?.kind === 'lost') return null;
-      const pushed = await publishSurely(publisher, inbox.applied());
+      if (isLost()) return null;
+      const settlement = settlementOf(result, inbox.wantsPause());
+      const pushed = await publishSurely(publisher, { inbox: inbox.applied(), settlement });
       if (pushed !== null) return pushed;
       isPublished = true;
-      return settlementOf(result, inbox.wantsPause());
+      return settlement;
     } finally {
       isRunning = false;
       await Promise.all([copying.stop(), reading.stop()]);
       mirror.close();
-      if (isPublished || cut?.kind === 'lost') removeClone(clone, options.env);
+      if (isPublished || isLost()) removeClone(clone, options.env);
     }
   };
 
-  const runChange = async (clone: Clone, publisher: Publisher, inbox: InboxReader): Promise<RunResult> => {
+  /** Any worker tries again. */
+  const tryLater = (why: string): Settlement => ({
+    state: 'waiting',
+    detail: why,
+    availableAt: new Date(Date.now() + leaseMs),
+  });
+
+  const runChange = async ({ clone, publisher, inbox, note }: OpenedAttempt): Promise<RunResult> => {
     const { request } = claim;
     let othersUsd = 0;
     const batch: Batch = {
@@ -149,7 +173,18 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     };
     // What is pushed must not depend on git settings that the agent can change, which the run checks for.
     const outside = AsyncLocalStorage.snapshot();
+    const publish = async (news: News): Promise<void> => {
+      const pushed = await publisher.publish(news);
+      if (pushed.kind === 'lost') return lose(pushed.why);
+      if (pushed.kind === 'conflict') return cutShort({ kind: 'failed', why: pushed.why });
+      if (pushed.kind === 'failed') return log(`${claim.id}: not pushed yet: ${pushed.why}`);
+      await confirmContext(database, held, news.inbox).catch(() => {});
+    };
     const cluster: ClusterRun = {
+      tag: tagOf(clone),
+      work: note.work,
+      checkpointMs: options.checkpointMs,
+      checkpoint: (work) => outside(() => publish({ inbox: inbox.applied(), work })),
       admit: () =>
         outside(async () => {
           if (claim.budget === null) return null;
@@ -161,12 +196,8 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
       publish: () =>
         outside(async () => {
           const record = lastRecords(clone.project, claim.id, 1).records.at(-1);
-          if (record) await retry(() => book(database, held, record, claim.budget), stopping.signals.stop);
-          const pushed = await publisher.publish(inbox.applied());
-          if (pushed.kind === 'lost') return lose(pushed.why);
-          if (pushed.kind === 'conflict') return cutShort({ kind: 'failed', why: pushed.why });
-          if (pushed.kind === 'failed') return log(`${claim.id}: not pushed yet: ${pushed.why}`);
-          await confirmContext(database, held, inbox.applied()).catch(() => {});
+          if (record) await bookSurely(record);
+          await publish({ inbox: inbox.applied() });
         }),
     };
     const onEvent = (event: RunEvent): void => {
@@ -194,6 +225,13 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     });
   };
 
+  /** Resolves when it is booked, or when the run is stopped. It is booked in any case: the money is spent. */
+  const bookSurely = async (record: IterationRecord): Promise<void> => {
+    const booking = retry(() => book(database, held, record, claim.budget), null);
+    booked = Promise.all([booked, booking]);
+    await Promise.race([booking, aborted(stopping.signals.stop)]);
+  };
+
   const settlementOf = (result: RunResult, wantsPause: boolean | null): Settlement => {
     if (cut?.kind === 'failed') return { state: 'failed', detail: cut.why };
     if (result.reason !== 'interrupted') return { state: result.reason, detail: result.detail };
@@ -203,16 +241,16 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
   };
 
   /** Returns the settlement if the last state cannot be pushed. */
-  const publishSurely = async (publisher: Publisher, applied: number): Promise<Settlement | null> => {
+  const publishSurely = async (publisher: Publisher, news: News): Promise<Settlement | null> => {
     const endMs = performance.now() + lastPushMs;
     for (;;) {
-      const pushed = await publisher.publish(applied);
+      const pushed = await publisher.publish(news);
       if (pushed.kind === 'pushed') {
-        await confirmContext(database, held, applied).catch(() => {});
+        await confirmContext(database, held, news.inbox).catch(() => {});
         return null;
       }
       if (pushed.kind === 'lost') lose(pushed.why);
-      if (cut?.kind === 'lost') return { state: 'failed', detail: pushed.why };
+      if (isLost()) return { state: 'failed', detail: pushed.why };
       if (pushed.kind === 'conflict' || performance.now() > endMs) return { state: 'failed', detail: pushed.why };
       log(`${claim.id}: not pushed yet: ${pushed.why}`);
       await delay(1000);
@@ -248,6 +286,9 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     },
     look: () => look(),
     ended,
+    get booked() {
+      return booked;
+    },
   };
 };
 
@@ -255,6 +296,19 @@ const budgetSpent = (limitUsd: number, spentUsd: number): Stop => ({
   cause: 'max-cost',
   detail: `the shared budget of $${limitUsd} is used up ($${spentUsd.toFixed(2)} spent by all changes)`,
 });
+
+interface OpenedAttempt {
+  readonly clone: Clone;
+  readonly publisher: Publisher;
+  readonly inbox: InboxReader;
+  readonly note: FenceNote;
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 interface Stopping {
   readonly signals: StopSignals;
@@ -372,13 +426,13 @@ const repeat = (everyMs: number, work: () => Promise<boolean>): Repeated => {
 };
 
 /** Repeats what the database could not do. Returns null when stopped. */
-const retry = async <Result>(work: () => Promise<Result>, stop: AbortSignal): Promise<Result | null> => {
+const retry = async <Result>(work: () => Promise<Result>, stop: AbortSignal | null): Promise<Result | null> => {
   for (;;) {
     try {
       return await work();
     } catch {
-      if (stop.aborted) return null;
-      await delay(500, undefined, { signal: stop }).catch(() => {});
+      if (stop?.aborted) return null;
+      await delay(500, undefined, { ...(stop && { signal: stop }), ref: false }).catch(() => {});
     }
   }
 };

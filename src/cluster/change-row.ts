@@ -50,6 +50,8 @@ export interface ChangeRow extends ChangeKey {
   readonly fence: string | null;
   /** The commit that it may have, if a worker was killed during a push. */
   readonly next_fence: string | null;
+  /** All commits that it may have: of workers that were killed, or cut off, during a push. */
+  readonly open_fences: readonly string[];
   readonly branch: string | null;
   readonly tip: string | null;
   readonly next_tip: string | null;

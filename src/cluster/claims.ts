@@ -105,7 +105,10 @@ const endLostAttempt = async (sql: Sql, { project, id }: ChangeKey): Promise<voi
   );
 };
 
-/** Extends the leases of a worker. Returns those that it still holds. */
+/**
+ * Extends the leases of a worker. Returns those that it still holds. A lease that has ended is not extended, even if
+ * nobody has taken the change: one that edits the same requirement may have started.
+ */
 export const renewClaims = async (
   sql: Sql,
   { name, leaseMs }: Pick<Claimant, 'name' | 'leaseMs'>,
@@ -115,6 +118,7 @@ export const renewClaims = async (
     `update spool.change c set lease_until = now() + $5 * interval '1 millisecond', updated_at = now()
      from unnest($1::text[], $2::text[], $3::bigint[]) as held (project, id, epoch)
      where c.project = held.project and c.id = held.id and c.epoch = held.epoch and c.owner = $4 and c.state = 'running'
+       and c.lease_until >= now()
      returning c.project, c.id`,
     [held.map(({ project }) => project), held.map(({ id }) => id), held.map(({ epoch }) => epoch), name, leaseMs],
   );
@@ -154,6 +158,15 @@ export const settle = (database: Database, held: Held, settlement: Settlement): 
     await sql.query(`select pg_notify('spool_queue', $1)`, [held.project]);
     return true;
   });
+
+/** Whether the attempt with this epoch, and all later ones before this one, were lost: none has settled the change. */
+export const wasLost = async (sql: Sql, { project, id, epoch }: Held, since: number): Promise<boolean> => {
+  const attempts = await sql.query<{ outcome: string | null }>(
+    `select outcome from spool.attempt where project = $1 and change = $2 and epoch >= $3 and epoch < $4`,
+    [project, id, since, epoch],
+  );
+  return attempts.length > 0 && attempts.every(({ outcome }) => outcome === 'lost');
+};
 
 /** Records that the remote has refused a push of this attempt. */
 export const countRefusal = (sql: Sql, { project, id, epoch }: Held, why: string): Promise<unknown> =>

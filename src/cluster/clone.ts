@@ -8,6 +8,7 @@ import { fetchRefs, type Remote } from '../git/remote.ts';
 import { readStoredFiles } from '../git/stored-files.ts';
 import { folderNames } from '../files/read.ts';
 import { removeSafely } from '../files/safe.ts';
+import { tagForPath, terminateLeftovers } from '../process/tree.ts';
 import type { Project } from '../store/project.ts';
 import { writeTransferred } from '../store/transfer.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
@@ -30,29 +31,30 @@ export interface Clone {
 /**
  * Creates a clone for one attempt, at the commit from which the change starts, with the branch and the state that the
  * previous owner has pushed. It shares the objects of the mirror and has no remote, so that an agent pushes nothing by
- * accident. Returns the reason as `why` if that fails.
+ * accident. Returns the reason as `why` if that fails; `isTemporary` if the remote cannot be reached.
  */
 export const openClone = async (
   remote: Remote,
   folders: WorkerFolders,
   { held, env }: { readonly held: HeldFence; readonly env: NodeJS.ProcessEnv },
-): Promise<Clone | { readonly why: string }> => {
+): Promise<Clone | { readonly why: string; readonly isTemporary: boolean }> => {
   const { claim, note } = held;
   const { base, folder } = claim.request;
   const top = join(folders.changes, `${keyOf(claim.id)}-${claim.epoch}`);
   removeSafely(top);
-  const problem =
-    (await fetchRefs(remote, [`+refs/heads/${base.branch}:refs/heads/${base.branch}`])) ??
-    (await checkOut(remote, { top, held }));
-  if (problem !== null) return { why: problem };
+  const unfetched = await fetchRefs(remote, [`+refs/heads/${base.branch}:refs/heads/${base.branch}`]);
+  if (unfetched !== null) return { why: unfetched, isTemporary: !/couldn't find remote ref/.test(unfetched) };
+  const failed = (why: string) => ({ why, isTemporary: false });
+  const problem = await checkOut(remote, { top, held });
+  if (problem !== null) return failed(problem);
   const project = { root: join(top, folder) };
-  if (!existsSync(project.root)) return { why: `${folder} is not in ${base.branch}` };
+  if (!existsSync(project.root)) return failed(`${folder} is not in ${base.branch}`);
   if (startsAnew(claim)) return { project, top };
   const files = await readStoredFiles(remote.mirror, held.commit);
-  if (files === null) return { why: 'the state of the run cannot be read' };
+  if (files === null) return failed('the state of the run cannot be read');
   writeTransferred({ project, change: claim.id, env }, files);
   const restored = await checkpointRefs(top, claim.id, note.checkpoints);
-  return restored === null ? { project, top } : { why: restored };
+  return restored === null ? { project, top } : failed(restored);
 };
 
 /** Returns the reason if it fails. */
@@ -81,6 +83,17 @@ const checkOut = async (
 export const removeClone = ({ project, top }: Clone, env: NodeJS.ProcessEnv): void => {
   removeSafely(dirname(userRecordFolder(project, '_', env)));
   removeSafely(top);
+};
+
+/** Marks the processes of an attempt. */
+export const tagOf = ({ top }: Pick<Clone, 'top'>): string => tagForPath(top);
+
+/** Ends the processes of agents that a killed worker has left. No other worker uses its folder. */
+export const endLeftAgents = async (folders: WorkerFolders): Promise<number> => {
+  let ended = 0;
+  for (const name of folderNames(folders.changes))
+    ended += await terminateLeftovers(tagOf({ top: join(folders.changes, name) }));
+  return ended;
 };
 
 /** Deletes the clones of earlier attempts at a change, which a killed worker has left. */

@@ -1,9 +1,10 @@
 import { branchOf } from '../changes/ids.ts';
 import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
 import { messageOf, storeFiles } from '../git/stored-files.ts';
+import { isObject, parseJson } from '../text/shape.ts';
 import type { Claim } from './change-row.ts';
 import type { Database } from './database.ts';
-import { countRefusal, raiseEpoch } from './claims.ts';
+import { countRefusal, raiseEpoch, type Settlement } from './claims.ts';
 
 /*
  * The fence of a change is a ref of the remote. Its commit names the owner of the change, and its files are the state of
@@ -33,6 +34,8 @@ export interface FenceNote {
   readonly checkpoints: readonly { readonly run: string; readonly name: string; readonly commit: string }[];
   /** The work tree in the middle of an iteration; null after one. */
   readonly work: string | null;
+  /** How the attempt with this epoch has ended. Its worker may have been killed before the database knew. */
+  readonly settled: { readonly epoch: number; readonly settlement: Settlement } | null;
 }
 
 export const fenceMessage = (change: string, note: FenceNote): string =>
@@ -44,6 +47,7 @@ export const fenceMessage = (change: string, note: FenceNote): string =>
     ...(note.run === null ? [] : [`run ${note.run}`]),
     `inbox ${note.inbox}`,
     ...(note.work === null ? [] : [`work ${note.work}`]),
+    ...(note.settled === null ? [] : [`settled ${note.settled.epoch} ${JSON.stringify(note.settled.settlement)}`]),
     ...note.checkpoints.map(({ run, name, commit }) => `checkpoint ${run} ${name} ${commit}`),
     '',
   ].join('\n');
@@ -59,11 +63,27 @@ const parseFence = (message: string): FenceNote | null => {
     run: value('run'),
     inbox: Number(value('inbox') ?? 0),
     work: value('work'),
+    settled: parseSettled(value('settled')),
     checkpoints: [...message.matchAll(/^checkpoint (\S+) (\S+) ([\da-f]+)$/gm)].map(([, run, name, commit]) => ({
       run: run!,
       name: name!,
       commit: commit!,
     })),
+  };
+};
+
+const parseSettled = (line: string | null): FenceNote['settled'] => {
+  const [, epoch, json] = /^(\d+) (.*)$/.exec(line ?? '') ?? [];
+  const value = json === undefined ? undefined : parseJson(json);
+  if (!isObject(value) || typeof value.state !== 'string') return null;
+  const { state, detail, availableAt } = value;
+  return {
+    epoch: Number(epoch),
+    settlement: {
+      state: state as Settlement['state'],
+      detail: typeof detail === 'string' ? detail : null,
+      ...(typeof availableAt === 'string' && { availableAt: new Date(availableAt) }),
+    },
   };
 };
 
@@ -86,6 +106,8 @@ export interface HeldFence {
 export type TakenFence =
   | ({ readonly kind: 'taken' } & HeldFence)
   | { readonly kind: 'lost'; readonly why: string }
+  /** The remote cannot be reached now. */
+  | { readonly kind: 'unreachable'; readonly why: string }
   | { readonly kind: 'failed'; readonly why: string };
 
 /** How often a fence is taken again if the previous owner pushed meanwhile. */
@@ -96,7 +118,7 @@ export const takeFence = async (database: Database, remote: Remote, given: Claim
   let claim = given;
   for (let attempt = 0; attempt < maxTries; attempt++) {
     const found = await readFence(remote, claim.id);
-    if ('why' in found) return { kind: 'failed', why: found.why };
+    if ('why' in found) return { kind: 'unreachable', why: `the remote cannot be read: ${found.why}` };
     const before = found.note;
     if (before !== null && before.epoch >= claim.epoch) {
       const raised = await raiseEpoch(database, claim, before.epoch);
@@ -112,6 +134,7 @@ export const takeFence = async (database: Database, remote: Remote, given: Claim
       run: isNew ? null : (before?.run ?? null),
       inbox: before?.inbox ?? 0,
       work: isNew ? null : (before?.work ?? null),
+      settled: isNew ? null : (before?.settled ?? null),
       checkpoints: isNew ? [] : (before?.checkpoints ?? []),
     };
     const stored = await storeFiles({
@@ -133,9 +156,10 @@ export const takeFence = async (database: Database, remote: Remote, given: Claim
       await confirm(database, claim);
       return { kind: 'taken', claim, commit: stored.commit, note, tip: found.tip };
     }
-    if (pushed.kind === 'unknown' && attempt === maxTries - 1) return { kind: 'failed', why: pushed.why };
+    if (pushed.kind === 'unknown' && attempt === maxTries - 1)
+      return { kind: 'unreachable', why: `nothing can be pushed to the remote: ${pushed.why}` };
   }
-  return { kind: 'failed', why: 'other workers keep changing its fence' };
+  return { kind: 'unreachable', why: 'other workers keep changing its fence' };
 };
 
 interface FoundFence {
@@ -170,7 +194,7 @@ export const startsAnew = ({ request, run }: Claim): boolean => request.fresh &&
  */
 const unknownFence = (claim: Claim, { commit, note }: FoundFence): string | null => {
   if (commit === null || startsAnew(claim)) return null;
-  if (note !== null && [claim.fence, claim.next_fence].includes(commit)) return null;
+  if (note !== null && [claim.fence, ...claim.open_fences].includes(commit)) return null;
   return `the state in ${fenceRef(claim.id)} was not written by a worker of this queue: start again with "spool queue add ${claim.id} --fresh"`;
 };
 
@@ -185,21 +209,25 @@ interface Announced {
 /** Says in the database what is about to be pushed. Returns false if another worker owns the change. */
 const announce = async (database: Database, claim: Claim, { fence, tip, before }: Announced): Promise<boolean> => {
   const rows = await database.query(
-    `update spool.change set fence = $4, next_fence = $5, tip = $6, next_tip = $7, updated_at = now()
+    `update spool.change set fence = $4, next_fence = $5, tip = $6, next_tip = $7, updated_at = now(),
+       open_fences = array_append(array_remove(open_fences, $5), $5)
      where project = $1 and id = $2 and epoch = $3 and state = 'running' returning id`,
     [claim.project, claim.id, claim.epoch, before.fence, fence, before.tip, tip ?? before.tip],
   );
   return rows.length > 0;
 };
 
-/** Says in the database that what was announced is on the remote. If it cannot be told, the next announcement does. */
+/**
+ * Says in the database that what was announced is on the remote. If it cannot be told, the next announcement does.
+ * Everything that was announced before expects another fence on the remote, so it cannot be pushed any more.
+ */
 const confirm = async (database: Database, claim: Claim): Promise<void> => {
   await database
-    .query(`update spool.change set fence = next_fence, tip = next_tip where project = $1 and id = $2 and epoch = $3`, [
-      claim.project,
-      claim.id,
-      claim.epoch,
-    ])
+    .query(
+      `update spool.change set fence = next_fence, tip = next_tip, open_fences = '{}'
+       where project = $1 and id = $2 and epoch = $3`,
+      [claim.project, claim.id, claim.epoch],
+    )
     .catch(() => {});
 };
 

@@ -41,6 +41,7 @@ const migrations: readonly string[] = [
     reserved_usd  numeric not null default 0,
     fence         text,
     next_fence    text,
+    open_fences   text[] not null default '{}',
     branch        text,
     tip           text,
     next_tip      text,
@@ -111,7 +112,9 @@ const migrations: readonly string[] = [
     started_at  timestamptz not null default now(),
     seen_at     timestamptz not null default now(),
     lease_ms    integer not null,
-    draining    boolean not null default false
+    draining    boolean not null default false,
+    instance    text not null default '',
+    folder      text not null default ''
   );
   `,
 ];

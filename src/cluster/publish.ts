@@ -1,9 +1,10 @@
 import { branchOf } from '../changes/ids.ts';
 import { git } from '../git/call/git.ts';
-import { checkpointPattern } from '../git/checkpoint.ts';
+import { checkpointPattern, workRef } from '../git/checkpoint.ts';
 import { fetchFromClone, inMirror, type Remote } from '../git/remote.ts';
 import { storeFiles } from '../git/stored-files.ts';
 import { transferableFiles } from '../store/transfer.ts';
+import type { Settlement } from './claims.ts';
 import type { Clone } from './clone.ts';
 import type { Database } from './database.ts';
 import { fenceMessage, type FenceNote, type HeldFence, keyOf, mirrored, pushFence, type PushedFence } from './fence.ts';
@@ -11,9 +12,18 @@ import { fenceMessage, type FenceNote, type HeldFence, keyOf, mirrored, pushFenc
 /** Brings the work and the state of a run to the remote. */
 export interface Publisher {
   /** Pushes what has changed since the last time. One at a time; never rejects. */
-  publish(inbox: number): Promise<PushedFence>;
+  publish(news: News): Promise<PushedFence>;
   /** The fence as it was pushed last. */
   held(): HeldFence;
+}
+
+export interface News {
+  /** The last message of the inbox that is in the state. */
+  readonly inbox: number;
+  /** A commit with the files of an iteration that has not finished. */
+  readonly work?: string | null;
+  /** How the attempt has ended. */
+  readonly settlement?: Settlement;
 }
 
 export interface PublisherOptions {
@@ -32,7 +42,7 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
   const known = new Map(transferableFiles(of).map(({ path, stamp }) => [path, stamp]));
   let last: Promise<unknown> = Promise.resolve();
 
-  const push = async (inbox: number): Promise<PushedFence> => {
+  const push = async ({ inbox, work = null, settlement }: News): Promise<PushedFence> => {
     const refs = await copyWork(remote.mirror, clone.top, claim.id);
     if ('why' in refs) return { kind: 'failed', why: refs.why };
     const changed = new Map<string, { stamp: string; content: Buffer }>();
@@ -50,7 +60,8 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
       owner: claim.owner,
       run: checkpoints.at(-1)?.run ?? held.note.run,
       inbox,
-      work: null,
+      work,
+      settled: settlement === undefined ? null : { epoch: claim.epoch, settlement },
       checkpoints,
     };
     const stored = await storeFiles({
@@ -63,7 +74,11 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
       ]),
       message: fenceMessage(claim.id, note),
       // Everything that the state refers to must be on the remote.
-      parents: [held.commit, ...newIn(checkpoints, held.note.checkpoints), ...(refs.tip === null ? [] : [refs.tip])],
+      parents: [
+        held.commit,
+        ...newIn(checkpoints, held.note.checkpoints),
+        ...[refs.tip, work].filter((commit) => commit !== null),
+      ],
     });
     if ('why' in stored) return { kind: 'failed', why: stored.why };
     const tip = refs.tip === held.tip ? null : refs.tip;
@@ -77,9 +92,9 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
 
   return {
     held: () => held,
-    publish: (inbox) => {
+    publish: (news) => {
       const next = last
-        .then(() => push(inbox))
+        .then(() => push(news))
         .catch((error: unknown): PushedFence => ({
           kind: 'failed',
           why: (error as Error).message,
@@ -109,6 +124,8 @@ const copyWork = async (mirror: string, top: string, change: string): Promise<Co
   const problem = await fetchFromClone(mirror, top, [
     ...(isThere ? [`+${branch}:${own}/branch`] : []),
     `+${checkpointPattern(change)}:${own}/checkpoints/*`,
+    // A pattern, because there may be none.
+    `+${workRef(change)}*:${own}/work*`,
   ]);
   if (problem !== null) return { why: problem };
   const { code, stdout, stderr } = await git(

@@ -10,7 +10,7 @@ import { version } from '../text/version.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
 import type { Claim } from './change-row.ts';
 import { claimNext, renewClaims } from './claims.ts';
-import type { WorkerFolders } from './clone.ts';
+import { endLeftAgents, type WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
 
 interface Repository {
@@ -27,6 +27,8 @@ export interface WorkerOptions {
   readonly labels: readonly string[];
   readonly repositories: readonly Repository[];
   readonly leaseMs: number;
+  /** How often the files are pushed while an agent works. */
+  readonly checkpointMs: number;
   /** Where mirrors and clones are. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
@@ -41,21 +43,31 @@ export interface WorkerOptions {
 /** How often the queue is looked at without a notification. */
 const pollMs = 2000;
 const deadlineMs = 200;
+/** How long a worker that exits tries to book what its agents have spent. */
+const bookingMs = 10_000;
 
 /** Takes changes from the queue and runs them until it is drained. */
 export const runWorker = async (options: WorkerOptions): Promise<void> => {
   const { database, name, slots, leaseMs, drain, stop, log } = options;
   const lock = lockFolder(options);
   const remotes = await openRemotes(options);
+  for (const { folders } of remotes.values()) await endLeftAgents(folders);
+  await registerName(options, lock.id).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
   const running = new Set<Attempt>();
+  const bookings = new Set<Promise<unknown>>();
   const wake = createWake();
   /** When the last renewal that succeeded was sent. */
   let renewedMs = performance.now();
 
+  let hasLostName = false;
+
   const beat = async (): Promise<void> => {
     const sentMs = performance.now();
     const held = [...running].map((attempt) => ({ attempt, ...attempt.held() }));
-    await register(options);
+    if (!(await register(options, lock.id))) return loseName();
     const kept = held.length === 0 ? [] : await renewClaims(database, options, held);
     renewedMs = sentMs;
     for (const { attempt, project, id } of held)
@@ -84,18 +96,27 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   });
 
   try {
-    while (!drain.aborted && !stop.aborted) {
+    while (!drain.aborted && !stop.aborted && !hasLostName) {
       const claim = running.size < slots && isInTouch() ? await tryToClaim() : null;
       if (claim === null) await wake.within(pollMs * (0.75 + Math.random() / 2));
     }
     log(running.size === 0 ? 'nothing is running' : `finishing ${running.size} iterations`);
     await Promise.all([...running].map((attempt) => attempt.ended));
+    if (hasLostName) throw userError('worker-name-taken', name, 'another machine');
+    await Promise.race([Promise.all(bookings), delay(bookingMs, undefined, { ref: false })]);
   } finally {
     clearInterval(deadline);
     clearInterval(beatLock);
     await beating.stop();
-    await database.query('delete from spool.worker where name = $1', [name]).catch(() => {});
+    await database.query('delete from spool.worker where name = $1 and instance = $2', [name, lock.id]).catch(() => {});
     lock.release();
+  }
+
+  /** This worker was silent for so long that another one has its name. */
+  function loseName(): void {
+    hasLostName = true;
+    running.forEach((attempt) => attempt.lose('another worker has the name of this one'));
+    wake.now();
   }
 
   function isInTouch(): boolean {
@@ -121,6 +142,9 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
     running.add(attempt);
     void attempt.ended.finally(() => {
       running.delete(attempt);
+      const { booked } = attempt;
+      bookings.add(booked);
+      void booked.finally(() => bookings.delete(booked));
       wake.now();
     });
   }
@@ -158,14 +182,54 @@ const lockFolder = ({ folder, name }: WorkerOptions) => {
   return lock;
 };
 
-const register = ({ database, name, host, slots, labels, repositories, leaseMs, drain }: WorkerOptions) =>
-  database.query(
-    `insert into spool.worker (name, host, version, slots, labels, projects, lease_ms, draining)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
+/**
+ * Registers the worker under its name, or waits until a worker that had the name is silent for longer than its lease.
+ * Throws if that worker is alive.
+ */
+const registerName = async (options: WorkerOptions, instance: string): Promise<void> => {
+  const { database, name } = options;
+  let seenFirst: Date | null = null;
+  while (!(await register(options, instance))) {
+    const [other] = await database.query<{ host: string; seen_at: Date }>(
+      'select host, seen_at from spool.worker where name = $1',
+      [name],
+    );
+    if (other === undefined) continue;
+    seenFirst ??= other.seen_at;
+    if (other.seen_at.getTime() !== seenFirst.getTime()) throw userError('worker-name-taken', name, other.host);
+    await delay(200);
+  }
+};
+
+/** Returns false if another worker has the name. The lock of the folder proves that one on this folder is dead. */
+const register = async (
+  { database, name, host, slots, labels, repositories, leaseMs, drain, folder }: WorkerOptions,
+  instance: string,
+): Promise<boolean> => {
+  const rows = await database.query(
+    `insert into spool.worker as w (name, host, version, slots, labels, projects, lease_ms, draining, instance, folder)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (name) do update set host = $2, version = $3, slots = $4, labels = $5, projects = $6, lease_ms = $7,
-       draining = $8, seen_at = now()`,
-    [name, host, version, slots, labels, repositories.map(({ project }) => project), leaseMs, drain.aborted],
+       draining = $8, instance = $9, folder = $10, seen_at = now(),
+       started_at = case when w.instance = $9 then w.started_at else now() end
+     where w.instance = $9 or (w.host = $2 and w.folder = $10)
+       or w.seen_at < now() - w.lease_ms * interval '1 millisecond'
+     returning name`,
+    [
+      name,
+      host,
+      version,
+      slots,
+      labels,
+      repositories.map(({ project }) => project),
+      leaseMs,
+      drain.aborted,
+      instance,
+      folder,
+    ],
   );
+  return rows.length > 0;
+};
 
 interface Wake {
   now(): void;

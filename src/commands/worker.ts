@@ -7,6 +7,7 @@ import { parseValue } from '../config/values.ts';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
 import { onStopSignals } from '../process/signals.ts';
+import { maxTimerMs } from '../process/timers.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { secondsTime } from '../text/format.ts';
 import { findProject } from '../store/project.ts';
@@ -21,6 +22,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const name = nameOf(rawFlags.name);
   const slots = countOf(rawFlags.slots);
   const leaseMs = leaseOf(rawFlags.lease);
+  const checkpointMs = checkpointOf(rawFlags.checkpoint);
   const labels = labelsOf(rawFlags.label);
   const settings = parseFlags(pick(rawFlags, ['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']));
   const repositories = await repositoriesOf(invocation);
@@ -46,6 +48,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
         labels,
         repositories,
         leaseMs,
+        checkpointMs,
         folder,
         env: environmentOfRuns(env),
         settings,
@@ -91,6 +94,13 @@ const countOf = (value: unknown): number => {
   if (!Number.isSafeInteger(slots) || slots < 1 || slots > maxSlots)
     throw userError('bad-value', '--slots', `must be a whole number from 1 to ${maxSlots}`, String(value));
   return slots;
+};
+
+const checkpointOf = (value: unknown): number => {
+  const time = parseValue('duration', String(value ?? '3m'));
+  if (typeof time !== 'number' || !(time > 0) || time > maxTimerMs)
+    throw userError('bad-value', '--checkpoint', 'must be a time, such as 3m', String(value));
+  return time;
 };
 
 const minLeaseMs = 2000;

@@ -176,6 +176,28 @@ export const createBackup = async (
   return (await setRef(tree, refOf(change, run, name), commit)) ? { name, run, commit } : null;
 };
 
+/** Where the files of an iteration that has not finished are. Not a checkpoint: it is replaced again and again. */
+export const workRef = (change: string): string => `refs/spool-work/${refSafe(change)}`;
+
+export interface UnfinishedWork {
+  readonly change: string;
+  readonly treeId: string;
+  /** The commit that is checked out; null if there is none. */
+  readonly head: string | null;
+}
+
+/** Saves the files in the middle of an iteration. Returns the commit; null if git fails. */
+export const saveWork = async (tree: WorkTree, { change, treeId, head }: UnfinishedWork): Promise<string | null> => {
+  const commit = await commitTree(tree, { treeId, parent: head, message: `spool: ${change}, unfinished` });
+  return commit !== null && (await setRef(tree, workRef(change), commit)) ? commit : null;
+};
+
+/** Returns the commit that was checked out when `saveWork` saved the files; null if git fails. */
+export const headOfWork = async ({ root }: WorkTree, commit: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `${commit}^`], { cwd: root, env: noFetch });
+  return code === 0 ? stdout.trim() : null;
+};
+
 /** Lists the checkpoints of a change, of one run or of all. */
 export const listCheckpoints = async (
   { root }: WorkTree,

@@ -71,6 +71,8 @@ export interface RunContext {
   readonly trusted: TrustedRuns;
   readonly batch: Batch | null;
   readonly cluster: ClusterRun | null;
+  /** Marks the processes of this run. */
+  readonly tag: string;
 }
 
 /** Creates the folders and the lock again if an agent or a verify command has deleted them. */

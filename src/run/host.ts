@@ -13,6 +13,7 @@ import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createWorkTracker } from './work/track.ts';
+import { saveWhile } from './work/unfinished.ts';
 import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
 import { releaseWorkspace } from './workspace/release-workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
@@ -59,7 +60,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
     runAgent: async (turn, see) => {
       const stopWatching = watchTasks(context, countTasks(tasksBefore));
-      return runAgent(turn, see).finally(stopWatching);
+      return saveWhile(context, work, () => runAgent(turn, see)).finally(stopWatching);
     },
     trackWork: work.track,
     uncommitted: work.uncommitted,
@@ -149,7 +150,7 @@ const createAgentRunner =
     const ended = await sessions.of(findHarness(agent.harness)).prompt(
       {
         job: { model: agent.model, allowAll, prompt, promptFile: iterationPrompt(folder, iteration), title },
-        tag: `${run}/${iteration}`,
+        tag: `${context.tag}/${iteration}`,
         logFile: renameEarlier(iterationLog(folder, iteration)),
         deadlines,
       },

@@ -47,10 +47,12 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   deadline.setLimits(plan.limits, elapsedMs);
   sandbox?.onNotice(announce);
   notices.forEach(announce);
-  const leftovers = await endLeftovers(locked, planned, announce);
+  // The processes of an earlier attempt are those of its worker, which ends them.
+  const leftovers = services.cluster ? 0 : await endLeftovers(locked, planned, announce);
   const control = openControl(locked, services, { emit, view, cleanup });
 
-  const run = { ...givenBy(spec, services), ...recording, plan, lock, sandbox, control, stopSignals: control };
+  const tag = services.cluster?.tag ?? plan.run;
+  const run = { ...givenBy(spec, services), ...recording, plan, tag, lock, sandbox, control, stopSignals: control };
   const work = await openWork({ ...run, previous, leftovers, deadline, repository }, cleanup);
   const sessions = createSessions({ ...run, ...work }, services.openSession);
   cleanup.add(sessions, (each) => each.close());

@@ -36,10 +36,18 @@ export interface RunServices {
 
 /** What a run does before and after each iteration so that other machines can continue it. */
 export interface ClusterRun {
+  /** Marks the processes of this attempt: another worker on this machine may have started the same run. */
+  readonly tag: string;
   /** Reserves an iteration in the shared budget. Returns why it must not start; null if it may. */
   admit(): Promise<Stop | null>;
   /** Publishes the work and the state of the run. */
   publish(): Promise<void>;
+  /** How often the files are saved while an agent works. */
+  readonly checkpointMs: number;
+  /** Publishes a commit with the files of an iteration that has not finished. */
+  checkpoint(work: string): Promise<void>;
+  /** The last such commit of a worker that did not finish its iteration; null if there is none. */
+  readonly work: string | null;
 }
 
 /** The services that all runs of a call share. */

@@ -35,6 +35,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'old-queue-tables': [text, 1, 2],
   'not-queued': [text],
   'worker-running': [text, 7],
+  'worker-name-taken': [text, text],
   'hub-failed': [text],
   'not-pushed': [text, text],
   'no-remote': [text],

@@ -41,6 +41,12 @@ export const clusterCommands: readonly CommandRow[] = [
       remote,
       { name: 'name', placeholder: 'name', help: 'Name of this worker (default: the host name)' },
       { name: 'lease', placeholder: 'time', help: 'Others take over after this long without contact', default: '30s' },
+      {
+        name: 'checkpoint',
+        placeholder: 'time',
+        help: 'Push the files of a running iteration this often',
+        default: '3m',
+      },
       { name: 'folder', placeholder: 'path', help: 'Where clones are kept' },
       ...settingsOf(['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
     ],

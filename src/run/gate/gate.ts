@@ -19,6 +19,7 @@ type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit'
 /** What a verify command needs to run. */
 type CommandContext = Pick<
   RunContext,
+  | 'tag'
   | 'project'
   | 'workProject'
   | 'workspace'
@@ -156,12 +157,12 @@ const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
 const runOnce = (context: CommandContext, command: string, name: string) => {
-  const { workProject, options, env, plan, folder, stopSignals, redactor, sandbox } = context;
+  const { workProject, options, env, folder, stopSignals, redactor, sandbox } = context;
   return runShell({
     command,
     cwd: workProject.root,
     env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace) },
-    tag: `${plan.run}/${name}`,
+    tag: `${context.tag}/${name}`,
     logFile: join(folder, `${name}.log`),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
     stopGraceMs: options.stopGrace,

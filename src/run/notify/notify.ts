@@ -18,7 +18,7 @@ export interface Notifier {
 
 export type NotifyContext = Pick<
   RunContext,
-  'project' | 'options' | 'plan' | 'env' | 'reporter' | 'folder' | 'stopSignals' | 'redactor' | 'trusted'
+  'project' | 'options' | 'plan' | 'tag' | 'env' | 'reporter' | 'folder' | 'stopSignals' | 'redactor' | 'trusted'
 >;
 
 export interface Sending {
@@ -42,7 +42,7 @@ export type Send = (message: NotifyMessage, sending: Sending) => Promise<Sent | 
 
 /** Called before an agent starts. */
 export const createNotifier = async (context: NotifyContext): Promise<Notifier> => {
-  const { options, plan, stopSignals, redactor } = context;
+  const { options, stopSignals, redactor } = context;
   const wanted = new Set<string>(options.notifyOn);
   const senders = await Promise.all(options.notify.map((target) => createSender(target, context)));
   const pending = new Set<Promise<unknown>>();
@@ -55,7 +55,7 @@ export const createNotifier = async (context: NotifyContext): Promise<Notifier> 
     const message = messageOf(news, view, redactor);
     for (const sender of senders) {
       // Continues after Ctrl-C, unless it is pressed twice.
-      const call = { stop: stopSignals.kill, tag: `${plan.run}/notify-${++sent}` };
+      const call = { stop: stopSignals.kill, tag: `${context.tag}/notify-${++sent}` };
       const sending = sender(message, call).finally(() => pending.delete(sending));
       pending.add(sending);
     }

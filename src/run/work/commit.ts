@@ -17,7 +17,7 @@ import type { Ledger } from './ledger.ts';
 
 export type CommitContext = Pick<
   RunContext,
-  'plan' | 'options' | 'stopSignals' | 'emit' | 'redactor' | 'sandbox' | 'workspace' | 'assignment'
+  'plan' | 'tag' | 'options' | 'stopSignals' | 'emit' | 'redactor' | 'sandbox' | 'workspace' | 'assignment'
 >;
 
 /** An iteration whose work may be committed. */
@@ -85,7 +85,7 @@ export const commitWork = async (
     message: async (differences, head) =>
       messageOf(work, await summaryOf(work, after, { changes, git, differences, head })),
     kill: work.stopSignals.kill,
-    tag: `${plan.run}/${work.iteration}`,
+    tag: `${work.tag}/${work.iteration}`,
     sandbox: work.sandbox,
   });
   return afterCommit(work, { names, changes, after, result });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createTreeDiff, type FileDiff, summariseDiff } from '../../git/diff.ts';
 import { checkpointRecorder } from '../../store/user-record/checkpoints.ts';
-import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
+import { type Checkpoints, openCheckpoints, saveWork } from '../../git/checkpoint.ts';
 import { toUtf8, whyNoGit } from '../../git/call/git.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
@@ -22,6 +22,11 @@ export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
   readonly uncommitted: LoopHost['uncommitted'];
   readonly changed: LoopHost['changed'];
+  /**
+   * Saves the files in the middle of an iteration. Returns the commit; null if nothing has changed since the last time
+   * or the beginning of the iteration, or if git fails. One at a time, and only between `track` and its result.
+   */
+  save(): Promise<string | null>;
   /** Makes the next iteration take a new snapshot, because files may have changed since the last one. */
   invalidate(): void;
 }
@@ -40,6 +45,7 @@ const withoutGit: WorkTracker = {
   track: async () => async () => nothing,
   uncommitted: async () => [],
   changed: async () => null,
+  save: async () => null,
   invalidate: () => {},
 };
 
@@ -55,7 +61,15 @@ const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => 
   const detachedCommits: IterationWork['detachedCommits'] = [];
   let opened: Opened | null = null;
   let latest: Snapshot | null = null;
+  /** The tree at the beginning of the iteration, or as it was saved last. */
+  let savedTree: string | null = null;
   return {
+    save: async () => {
+      const now = (await opened?.snapshots.take()) ?? null;
+      if (now === null || now.id === savedTree) return null;
+      savedTree = now.id;
+      return saveWork(tree, { change: context.plan.change, treeId: now.id, head: now.head });
+    },
     invalidate: () => {
       latest = null;
     },
@@ -74,6 +88,7 @@ const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => 
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
+      savedTree = before.id;
       const started: StartedIteration = {
         ...context,
         tree,

@@ -17,6 +17,7 @@ import type { RunDeadline } from '../deadline.ts';
 import type { Planned } from '../plan/plan.ts';
 import { noteRepository } from './repository.ts';
 import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
+import { restoreWork } from '../work/unfinished.ts';
 import { openWorkspace } from './open-workspace.ts';
 
 /** What agents work on, and what is watched there. */
@@ -36,6 +37,7 @@ export interface WorkRequest extends Pick<
   | 'stopSignals'
   | 'trusted'
   | 'batch'
+  | 'cluster'
 > {
   readonly previous: Planned['previous'];
   /** The number of processes of earlier runs that were still running. */
@@ -53,6 +55,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   writeSafely(workspaceFile(folder), `${workspace.root}\n`);
   const tree = await openTree(workspace, request);
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
+  await restoreWork({ ...request, tree });
   const record = userRecordFolder(project, change, env);
   createFolder(record);
   noteRepository({ project, change, env }, request.repository);
