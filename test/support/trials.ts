@@ -17,9 +17,9 @@ export interface Trial {
   readonly found: string;
 }
 
-/** Random numbers from 0 to 1 that depend only on the seed of this run and the name. */
-export const createRandom = (name: string): (() => number) => {
-  let state = [...name].reduce((hash, char) => Math.imul(hash ^ char.charCodeAt(0), 16_777_619), inject('seed') | 0);
+/** Random numbers from 0 to 1 that depend only on the seed, which is that of this run, and the name. */
+export const createRandom = (name: string, seed: number = inject('seed')): (() => number) => {
+  let state = [...name].reduce((hash, char) => Math.imul(hash ^ char.charCodeAt(0), 16_777_619), seed | 0);
   return () => {
     state = (state + 0x6d_2b_79_f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
