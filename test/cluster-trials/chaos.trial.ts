@@ -40,7 +40,7 @@ echo "$change $n" >> "$HOME/spent"
 echo '{"type":"step_finish","part":{"reason":"stop","cost":${costUsd},"tokens":{"input":10,"output":0}}}'
 sleep "0.$(($$ % 5))"
 case $change in 009-*) exit ;; esac
-if [ "$n" -ge ${iterations} ]; then echo '<promise>COMPLETE</promise>'; fi
+if [ "$n" -ge ${iterations} ]; then echo '{"type":"text","part":{"text":"<promise>COMPLETE</promise>"}}'; fi
 `;
 
 /** The next push after somebody has asked for it is late: its worker was stopped for longer than the lease. */

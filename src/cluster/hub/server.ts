@@ -106,6 +106,8 @@ const createData = async ({ programs, folder, unsafe }: ServerOptions, data: str
   const service = startService({ ...ofServer(folder), program: programs.initdb, args });
   const code = await service.exited;
   if (code !== 0) throw userError('hub-failed', lastLine(service.output()) || `initdb exited with code ${code}`);
+  // Only initdb had to read it.
+  if (isRoot()) giveTo(passwordFile(folder), 0);
   renameSafely(draft, data);
   return password;
 };
