@@ -125,7 +125,9 @@ const isServerAnswer = (error: unknown): boolean =>
 
 const problemOf = (error: unknown): string => {
   const message = error instanceof AggregateError ? (error.errors as unknown[])[0] : error;
-  const text = systemProblem(message);
+  // A server that shuts down says so itself.
+  const isAnswer = /^[0-9A-Z]{5}$/.test(String((message as { code?: unknown } | null)?.code ?? ''));
+  const text = isAnswer ? (message as Error).message : systemProblem(message);
   return withoutControls(text === '' ? 'no answer' : text);
 };
 

@@ -69,7 +69,7 @@ echo '<promise>COMPLETE</promise>'`;
 test('a lease that has ended is not renewed, because a change with the same requirement may have started', async () => {
   const cluster = await createCluster(postgres, { agent: ['sleep 60'] });
   await cluster.spool('queue', 'add', change);
-  const worker = cluster.worker('one', '--lease', '30s');
+  const worker = cluster.worker('one', '--lease', '15s');
   await eventually(() => cluster.calls().length === 1, 'the agent');
   await cluster.query(`update spool.change set lease_until = now() - interval '1 second', labels = '{elsewhere=yes}'`);
   await worker.printed('lost (another worker has taken it, or its claim was ended)');
@@ -79,7 +79,7 @@ test('a usage limit frees the slot until any worker continues', async () => {
   const other = '003-01_other';
   const limit = {
     type: 'error',
-    error: { name: 'APIError', data: { message: 'usage limit, try again in 6 seconds', statusCode: 429 } },
+    error: { name: 'APIError', data: { message: 'usage limit, try again in 20 seconds', statusCode: 429 } },
   };
   const script = `${readsPrompt}if [ "$id" != ${other} ] && mkdir "$HOME/limited" 2>/dev/null; then echo '${JSON.stringify(limit)}'; exit 1; fi
 echo "$id" > work.txt

@@ -14,7 +14,7 @@ test('work continues while the remote is unreachable, and is pushed later', asyn
   await cluster.spool('queue', 'add', change);
   // At the start, during the run, and at its end.
   away();
-  const worker = cluster.worker('one');
+  const worker = cluster.worker('one', '--lease', '5s');
   await worker.printed(`${change}: waiting (the remote cannot be read: `);
   back();
   await cluster.waits('two');
@@ -67,6 +67,7 @@ test('a state that no worker has pushed is not continued', async () => {
   await cluster.waits('go');
   first.kill('SIGKILL');
   await first.result;
+  await cluster.endLeases();
   // Like a fence, but with an epoch of its own.
   const ref = `refs/spool/runs/${change}`;
   const message = cluster.onRemote('log', '-1', '--format=%B', ref).replaceAll('epoch 1', 'epoch 9');

@@ -75,10 +75,9 @@ test('another worker continues the run of one that was killed, with its files an
   );
   first.kill('SIGKILL');
   await first.result;
-
-  const second = cluster.worker('second');
-  await second.printed('taken (epoch 2)');
-  await eventually(() => cluster.calls().length === 3, 'the agent of the second worker');
+  await cluster.endLeases();
+  cluster.worker('second');
+  await eventually(() => epochsOfAgents(cluster).includes(2), 'the agent of the second worker');
   // A worker that is started again ends what is left of the one that was killed, and nothing else.
   const again = cluster.worker('first');
   await again.printed('is ready');
@@ -103,11 +102,11 @@ test('another worker continues the run of one that was killed, with its files an
 test('a worker that was stopped for longer than its lease cannot disturb or overwrite its successor', async () => {
   const cluster = await createCluster(postgres, { agent: [waitsIn(2, 'go') + worksFor(3)] });
   await cluster.spool('queue', 'add', change);
-  const first = cluster.worker('first');
+  const first = cluster.worker('first', '--lease', '15s');
   await cluster.waits('go');
   first.kill('SIGSTOP');
-  const second = cluster.worker('second');
-  await second.printed('taken (epoch 2)');
+  await cluster.endLeases();
+  cluster.worker('second');
   await eventually(() => epochsOfAgents(cluster).includes(2), 'the agent of the second worker');
   first.kill('SIGCONT');
   await first.printed('lost (');
@@ -138,17 +137,18 @@ test('a change whose worker was killed after its last push is not run again', as
   );
   await cluster.spool('queue', 'add', change);
   const first = cluster.worker('first');
-  await first.printed('not now');
+  await first.printed('cannot be reached');
   first.kill('SIGKILL');
   await first.result;
   await cluster.query('drop trigger refuse on spool.change');
+  await cluster.endLeases();
   const second = cluster.worker('second');
   await second.printed(`${change}: complete`);
   expect(cluster.calls()).toHaveLength(1);
   expect(cluster.subjects(change)).toHaveLength(1);
   // Queued again, it is a new run.
   await cluster.spool('queue', 'add', change);
-  await eventually(() => cluster.calls().length === 2, 'another run');
+  await second.printed('iteration 1 finished');
   await cluster.reaches(change, 'complete');
 });
 

@@ -48,8 +48,10 @@ export const createCluster = async (postgres: ReturnType<typeof usePostgres>, op
     row,
     query: <Result>(text: string, values: readonly unknown[] = []) => query<Result>(url, text, values),
     /** Starts a worker, which is a machine of its own as far as Spool is concerned. */
-    worker: (name: string, ...args: string[]) =>
-      project.start(['worker', '--name', name, '--lease', '3s', ...args], { env }),
+    worker: (name: string, ...args: string[]) => project.start(['worker', '--name', name, ...args], { env }),
+    /** Ends the leases of all changes, as if their workers had been silent for long enough. */
+    endLeases: () =>
+      query(url, `update spool.change set lease_until = now() - interval '1 second' where state = 'running'`),
     /** Waits until the change is in this state. */
     reaches: (id: string, state: string) =>
       eventually(async () => (await row(id))?.state === state, `${id} to be ${state}`, 120_000),
