@@ -52,6 +52,8 @@ export interface Attempt {
   handBack(when: 'after-iteration' | 'now'): void;
   /** Looks for messages now. */
   look(): void;
+  /** The database is being told how the attempt has ended. It may know already. */
+  isSettling(): boolean;
   /** Resolves when everything is over. Never rejects. */
   readonly ended: Promise<void>;
   /** Resolves when the cost of all iterations is booked, which may take as long as the database is down. */
@@ -78,6 +80,7 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
   let held: Held = claim;
   let cut: Cut | null = null;
   let look = () => {};
+  let isSettling = false;
   let booked: Promise<unknown> = Promise.resolve();
   const isLost = () => cut?.kind === 'lost';
 
@@ -182,6 +185,8 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     // What is pushed must not depend on git settings that the agent can change, which the run checks for.
     const outside = AsyncLocalStorage.snapshot();
     const publish = async (news: News): Promise<void> => {
+      // Losing the claim has interrupted the iteration. Even if nobody has taken the change yet, it is no result.
+      if (isLost()) return;
       const pushed = await publisher.publish(news);
       if (pushed.kind === 'lost') return loseTo(pushed);
       if (pushed.kind === 'conflict') return cutShort({ kind: 'failed', why: pushed.why });
@@ -271,6 +276,7 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
 
   /** As long as the claim holds: the database may be down. */
   const settleSurely = async (settlement: Settlement): Promise<void> => {
+    isSettling = true;
     while (cut?.kind !== 'lost') {
       try {
         const isOurs = await settle(database, held, settlement);
@@ -299,6 +305,7 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
       stopping.afterIteration();
     },
     look: () => look(),
+    isSettling: () => isSettling,
     ended,
     get booked() {
       return booked;

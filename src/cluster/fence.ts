@@ -151,7 +151,11 @@ export const takeFence = async (database: Database, remote: Remote, given: Claim
     const pushed = await pushRefs(remote, [
       { name: fenceRef(claim.id), commit: stored.commit, expected: found.commit },
     ]);
-    if (pushed.kind === 'denied') return { kind: 'failed', why: `the remote does not accept its fence: ${pushed.why}` };
+    if (pushed.kind === 'denied')
+      return {
+        kind: 'failed',
+        why: `the remote does not accept ${fenceRef(claim.id)}, which workers need: ${pushed.why}`,
+      };
     if (pushed.kind === 'pushed') {
       await confirm(database, claim);
       return { kind: 'taken', claim, commit: stored.commit, note, tip: found.tip };

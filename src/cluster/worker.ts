@@ -76,7 +76,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
     const kept = held.length === 0 ? [] : await renewClaims(database, options, held);
     renewedMs = sentMs;
     for (const { attempt, project, id } of held)
-      if (!kept.some((each) => each.project === project && each.id === id))
+      if (!attempt.isSettling() && !kept.some((each) => each.project === project && each.id === id))
         attempt.lose('another worker has taken it, or its claim was ended');
   };
   const beating = every(leaseMs / 3, beat, (error) => log(`cannot renew the leases: ${(error as Error).message}`));

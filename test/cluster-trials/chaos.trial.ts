@@ -40,7 +40,7 @@ echo "$change $n" >> "$HOME/spent"
 echo '{"type":"step_finish","part":{"reason":"stop","cost":${costUsd},"tokens":{"input":10,"output":0}}}'
 sleep "0.$(($$ % 5))"
 case $change in 009-*) exit ;; esac
-if [ "$n" -ge ${iterations} ]; then echo '<promise>COMPLETE</promise>'; fi
+if [ "$n" -ge ${iterations} ]; then echo '{"type":"text","part":{"text":"<promise>COMPLETE</promise>"}}'; fi
 `;
 
 /** The next push after somebody has asked for it is late: its worker was stopped for longer than the lease. */
@@ -76,6 +76,7 @@ test.each(seeds)('nothing is lost and nothing is done twice (SEED=%d)', async (s
 
   const proxies = new Map<string, TcpProxy>();
   const workers = new Map<string, ReturnType<typeof cluster.start>>();
+  let isEnding = false;
   const past: ReturnType<typeof cluster.start>[] = [];
   const start = (name: keyof typeof machines): void => {
     const url = new URL(cluster.url);
@@ -87,6 +88,12 @@ test.each(seeds)('nothing is lost and nothing is done twice (SEED=%d)', async (s
     );
     workers.set(name, worker);
     past.push(worker);
+    // Like a service manager: a worker that finds no database exits.
+    void worker.result.then(async ({ code }) => {
+      if (code !== 1 || isEnding || workers.get(name) !== worker) return;
+      await delay(500);
+      start(name);
+    });
   };
   const names = Object.keys(machines) as (keyof typeof machines)[];
   for (const name of names) proxies.set(name, await startProxy(() => Number(new URL(cluster.url).port)));
@@ -149,6 +156,9 @@ test.each(seeds)('nothing is lost and nothing is done twice (SEED=%d)', async (s
     await Promise.all(pending);
     await eventually(isOver, 'all changes to end', 600_000);
 
+    for (const name of names)
+      await eventually(() => workers.get(name)!.output().includes('is ready'), `worker ${name}`);
+    isEnding = true;
     for (const worker of workers.values()) worker.kill('SIGTERM');
     for (const worker of workers.values()) expect(await worker.result).toMatchObject({ code: 0 });
 

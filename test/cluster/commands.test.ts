@@ -9,7 +9,7 @@ import { change } from '../support/project.ts';
 
 const postgres = usePostgres();
 
-const waitsInIteration = (n: number, file: string) =>
+const waitsIn = (n: number, file: string) =>
   `if grep -q 'Iteration ${n}$' "$call/prompt"; then
   touch "$HOME/${file}.started"
   while [ ! -f "$HOME/${file}" ]; do sleep 0.05; done
@@ -29,7 +29,7 @@ const createCheckouts = async (agent: string) => {
 const reaches = (file: string) => eventually(() => existsSync(file), file);
 
 test('a run on a worker is watched, steered and landed from another checkout', async () => {
-  const cluster = await createCheckouts(waitsInIteration(2, 'go') + worksFor(3));
+  const cluster = await createCheckouts(waitsIn(2, 'go') + worksFor(3));
   const { there, home } = cluster;
   expect(await there('stop', change)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not running') });
   await cluster.spool('queue', 'add', change, '--priority', '5');
@@ -48,7 +48,7 @@ test('a run on a worker is watched, steered and landed from another checkout', a
 
   // A worker has it, in its second iteration.
   cluster.worker('one');
-  await reaches(`${home}/go.started`);
+  await reaches(`${home}/go.waits`);
   await follower.printed('Iteration 2');
   const running = await there('status', change);
   expect(running.stdout).toContain(`Running: iteration 2 of 50 on ${hostname()}, since`);
@@ -106,11 +106,11 @@ test('a run on a worker is watched, steered and landed from another checkout', a
 });
 
 test('a follower survives a takeover and a crash of the database', async () => {
-  const cluster = await createCheckouts(waitsInIteration(2, 'go') + worksFor(3));
+  const cluster = await createCheckouts(waitsIn(2, 'go') + worksFor(3));
   const { there, home } = cluster;
   await cluster.spool('queue', 'add', change);
   const first = cluster.worker('first');
-  await reaches(`${home}/go.started`);
+  await reaches(`${home}/go.waits`);
   const follower = cluster.startThere('logs', change, '-f');
   await follower.printed('Iteration 2');
   first.kill('SIGKILL');
@@ -135,7 +135,7 @@ test('a follower survives a takeover and a crash of the database', async () => {
 });
 
 test('a local run comes first, and the queue of a project counts once it is trusted', async () => {
-  const cluster = await createCluster(postgres, { agent: [waitsInIteration(1, 'go') + worksFor(1)] });
+  const cluster = await createCluster(postgres, { agent: [waitsIn(1, 'go') + worksFor(1)] });
   const address = new URL(cluster.url);
   const { password } = address;
   const withConfig = () => cluster.write('.spool/config.json', JSON.stringify({ queue: address.href }));
@@ -159,7 +159,7 @@ test('a local run comes first, and the queue of a project counts once it is trus
   expect((await local('config')).stdout).toMatch(/queue +postgres:.*config\.json/);
 
   const running = cluster.start(['ralph', '--change', change, '--no-interactive'], { env });
-  await reaches(`${cluster.home}/go.started`);
+  await reaches(`${cluster.home}/go.waits`);
   expect((await local('status', change)).stdout).toContain('PID ');
   expect((await local('stop', change, '--now')).code).toBe(0);
   await running.result;

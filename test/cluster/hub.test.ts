@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { waitsInIteration, worksFor } from '../support/cluster.ts';
+import { waitsIn, worksFor } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { query } from '../support/postgres.ts';
 import { change, createProject } from '../support/project.ts';
@@ -17,7 +17,7 @@ const publicFolder = (): string => {
 };
 
 test('a hub keeps its data when it is killed, and workers continue with a database that was restored', async () => {
-  const project = createProject({ agent: [waitsInIteration(2, 'two') + waitsInIteration(3, 'three') + worksFor(4)] });
+  const project = createProject({ agent: [waitsIn(2, 'two') + waitsIn(3, 'three') + worksFor(4)] });
   const remote = `${project.home}/remote.git`;
   execFileSync('git', ['init', '--quiet', '--bare', remote], { env: project.env });
   project.git('remote', 'add', 'origin', remote);
@@ -68,7 +68,7 @@ test('a hub keeps its data when it is killed, and workers continue with a databa
   const as = (address: string, ...args: string[]) => project.start(args, { env: { SPOOL_QUEUE: address } }).result;
   await as(user, 'queue', 'add', change);
   const one = startWorker('one');
-  await eventually(() => existsSync(`${project.home}/two.started`), 'the second iteration');
+  await eventually(() => existsSync(`${project.home}/two.waits`), 'the second iteration');
   await kill(one);
   await stop(first);
   execFileSync('cp', ['-a', folder, backup]);
@@ -77,7 +77,7 @@ test('a hub keeps its data when it is killed, and workers continue with a databa
   const two = startWorker('two');
   await two.printed('taken (epoch 2)');
   writeFileSync(`${project.home}/two`, '');
-  await eventually(() => existsSync(`${project.home}/three.started`), 'the third iteration');
+  await eventually(() => existsSync(`${project.home}/three.waits`), 'the third iteration');
   await kill(two);
   second.kill('SIGKILL');
   await second.result;

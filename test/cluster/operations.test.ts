@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { grants } from '../../src/cluster/roles.ts';
-import { createCluster, waitsInIteration, worksFor } from '../support/cluster.ts';
+import { createCluster, waitsIn, worksFor } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { query, usePostgres } from '../support/postgres.ts';
 import { change, root } from '../support/project.ts';
@@ -17,7 +17,7 @@ const refused = (url: string, sql: string) =>
   );
 
 test('roles with few rights do everything, while a newer version of the tables is created', async () => {
-  const cluster = await createCluster(postgres, { agent: [waitsInIteration(2, 'go') + worksFor(3)] });
+  const cluster = await createCluster(postgres, { agent: [waitsIn(2, 'go') + worksFor(3)] });
   for (const role of ['spool_worker', 'spool_user'])
     await cluster.query(`create role ${role} login password 'secret_of_${role}'`);
   // Both grant the rights, and both create nothing.
@@ -36,7 +36,7 @@ test('roles with few rights do everything, while a newer version of the tables i
   await first.printed('metrics: ');
   const address = /metrics: (\S+)/.exec(first.output())![1]!;
   expect(await asUser('queue', 'add', change, '--max-cost', '5', '--priority', '3')).toMatchObject({ code: 0 });
-  await eventually(() => existsSync(`${cluster.home}/go.started`), 'the second iteration');
+  await eventually(() => existsSync(`${cluster.home}/go.waits`), 'the second iteration');
 
   const metrics = parseMetrics(await (await fetch(address)).text());
   expect(metrics.get('spool_queue_changes{state="running"}')).toBe(1);

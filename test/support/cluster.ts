@@ -1,20 +1,26 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { query, type usePostgres } from './postgres.ts';
 import { createProject, type ProjectOptions } from './project.ts';
 
+/** Sets `n` to the number of the iteration, and `id` to the change. */
+export const readsPrompt = `n=$(sed -n 's/^# Ralph Wiggum Loop - Iteration //p' "$call/prompt")
+id=$(sed -n 's/^## Change Proposal (\\(.*\\))$/\\1/p' "$call/prompt")
+`;
+
 /** Prints the promise in iteration `last`, and writes one file in each. */
 export const worksFor = (last: number): string =>
-  `n=$(sed -n 's/^# Ralph Wiggum Loop - Iteration //p' "$call/prompt")
-echo "$n" > "work-$n.txt"
+  `${readsPrompt}echo "$n" > "work-$n.txt"
 if [ "$n" -ge ${last} ]; then echo '<promise>COMPLETE</promise>'; fi`;
 
-/** Writes a file in iteration `n`, and waits until `file` exists in the home folder. */
-export const waitsInIteration = (n: number, file: string) =>
-  `if grep -q 'Iteration ${n}$' "$call/prompt"; then
+/** Waits in iteration `n` until `cluster.release(name)` is called. Comes before `worksFor`. */
+export const waitsIn = (n: number, name: string): string =>
+  `${readsPrompt}if [ "$n" = ${n} ]; then
   echo partial > partial.txt
-  touch "$HOME/${file}.started"
-  while [ ! -f "$HOME/${file}" ]; do sleep 0.05; done
+  touch "$HOME/${name}.waits"
+  while [ ! -f "$HOME/${name}" ]; do sleep 0.05; done
 fi
 `;
 
@@ -42,13 +48,26 @@ export const createCluster = async (postgres: ReturnType<typeof usePostgres>, op
     row,
     query: <Result>(text: string, values: readonly unknown[] = []) => query<Result>(url, text, values),
     /** Starts a worker, which is a machine of its own as far as Spool is concerned. */
-    worker: (name: string, ...args: string[]) =>
-      project.start(['worker', '--name', name, '--lease', '3s', ...args], { env }),
+    worker: (name: string, ...args: string[]) => project.start(['worker', '--name', name, ...args], { env }),
+    /** Ends the leases of all changes, as if their workers had been silent for long enough. */
+    endLeases: () =>
+      query(url, `update spool.change set lease_until = now() - interval '1 second' where state = 'running'`),
     /** Waits until the change is in this state. */
     reaches: (id: string, state: string) =>
       eventually(async () => (await row(id))?.state === state, `${id} to be ${state}`, 120_000),
+    /** Resolves when an agent waits for `release(name)`. */
+    waits: (name: string) =>
+      eventually(() => existsSync(join(project.home, `${name}.waits`)), `${name} to be waited for`),
+    release: (name: string) => writeFileSync(join(project.home, name), ''),
+    /** The commits that the remote has for a change, oldest first. */
+    subjects: (id: string) =>
+      onRemote('log', '--reverse', '--format=%s', `main..ralph/${id}`).split('\n').filter(Boolean),
+    /** The files of the branch of a change. */
+    files: (id: string) => onRemote('ls-tree', '-r', '--name-only', `ralph/${id}`).split('\n'),
   };
 };
+
+export type Cluster = Awaited<ReturnType<typeof createCluster>>;
 
 interface Row {
   readonly state: string;
@@ -58,4 +77,5 @@ interface Row {
   readonly iteration: number | null;
   readonly cost_usd: string;
   readonly run: string | null;
+  readonly lease_until: Date | null;
 }

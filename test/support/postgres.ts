@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { findPostgres } from '../../src/cluster/hub/binaries.ts';
@@ -40,7 +41,13 @@ export const usePostgres = () => {
       server.kill('SIGKILL');
       await server.exited;
       await whileDown();
-      await start(port);
+      // The processes of the killed server need a moment to notice.
+      for (let tries = 0; ; tries++) {
+        const problem = await start(port).catch((error: unknown) => error);
+        if (problem === undefined) return;
+        if (tries === 100) throw problem;
+        await delay(100);
+      }
     },
   };
 };
