@@ -144,7 +144,7 @@ test('two processes may create the tables at the same time', async () => {
 });
 
 test('spool doctor says what is wrong with a queue', async () => {
-  const cluster = await createCluster(postgres);
+  const cluster = await createCluster(postgres, { agent: ['true'] });
   await cluster.spool('queue', 'add', change, '--label', 'agent=claude');
   writeFileSync(join(cluster.remote, 'hooks', 'pre-receive'), '#!/bin/sh\necho no refs here\nexit 1\n', {
     mode: 0o755,

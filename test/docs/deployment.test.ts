@@ -12,9 +12,9 @@ const read = (path: string) => readFileSync(join(root, 'examples', path), 'utf8'
 const checkCommand = (words: readonly string[]): void => {
   const command = commands.find(({ name }) => words.slice(0, name.split(' ').length).join(' ') === name);
   if (command === undefined) throw new Error(`no command: ${words.join(' ')}`);
-  const known = command.options.map(optionFlag);
+  const known = new Set(command.options.map(optionFlag));
   for (const word of words.filter((each) => each.startsWith('--')))
-    if (!known.includes(word)) throw new Error(`${command.name} has no ${word}`);
+    if (!known.has(word)) throw new Error(`${command.name} has no ${word}`);
 };
 
 interface Service {
