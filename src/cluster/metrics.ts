@@ -19,7 +19,7 @@ export interface Counters {
 export const newCounters = (): Counters => ({ iterations: 0, costUsd: 0, lost: 0, refused: 0, ended: new Map() });
 
 /** What a worker does right now. */
-export interface WorkerStatus {
+interface WorkerStatus {
   readonly slots: number;
   readonly used: number;
   /** Since the last renewal of its leases. */

@@ -82,7 +82,7 @@ export const startHub = async ({ programs, folder, host, port, log }: HubOptions
   }
 };
 
-export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
+const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
 
 /** Other machines connect with TLS only, and not as the owner of everything. */
 const writeAccess = (folder: string, isOpen: boolean): string => {
