@@ -30,7 +30,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const queue = await queueOf(invocation, project);
   const ref = { project, change, env };
   const queued = queue === null ? null : await import('./shared/queued-land.ts');
-  const fetched = queued && (await queued.fetchCompleted(queue!, ref, { force: Boolean(force) }));
+  const fetched = queued && (await queued.fetchCompleted(queue!, ref, { force: Boolean(force), terminal }));
   const target = await changeOf(project, change, (await readState(project, change))?.source ?? null);
   const settings = await trustLanding({
     project,

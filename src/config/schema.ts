@@ -42,7 +42,7 @@ export const configSchema = () => ({
     },
     queue: {
       type: 'string',
-      pattern: '^postgres(ql)?://',
+      pattern: '^postgres(ql)?://([^:@/?]*@)?[^@]*$',
       description: 'Postgres database of the queue, without a password; counts once you trust it',
     },
     changes: {

@@ -34,7 +34,7 @@ export const queueColumns = ({ showProject }: { readonly showProject: boolean })
   { title: 'note', value: noteText, min: 20, drop: 1 },
 ];
 
-export const stateText = ({ state, is_silent }: QueueRow): string => (is_silent ? 'silent' : state);
+const stateText = ({ state, is_silent }: QueueRow): string => (is_silent ? 'silent' : state);
 
 export const noteText = ({ state, detail, priority, available_at, blocked_by, is_silent, now }: QueueRow): string => {
   if (is_silent) return 'no sign of its worker; another one takes over';

@@ -24,6 +24,9 @@ export type Folded =
   /** It does not count. */
   | { readonly kind: 'ignored' };
 
+const ignored: Folded = { kind: 'ignored' };
+const leftOutLine: Folded = { kind: 'left-out' };
+
 /** Turns the lines of a journal, from wherever they are, into events, each with the view of the run after it. */
 export const createLineFolder = ({
   run,
@@ -37,14 +40,14 @@ export const createLineFolder = ({
   return (text) => {
     const leftOut = view !== null && view.iteration < fromIteration ? seqOfAgentLine(text) : null;
     if (leftOut !== null) {
-      if (leftOut !== lastSeq + 1) return { kind: 'ignored' };
+      if (leftOut !== lastSeq + 1) return ignored;
       lastSeq = leftOut;
-      return { kind: 'left-out' };
+      return leftOutLine;
     }
     const line = parseJournalLine(text);
-    if (line === undefined || (isRepeated() && line.seq <= lastSeq)) return { kind: 'ignored' };
+    if (line === undefined || (isRepeated() && line.seq <= lastSeq)) return ignored;
     const next = viewAfter(line, view);
-    if (next?.run !== run || (endsWith(next, view) && !isEnd(next))) return { kind: 'ignored' };
+    if (next?.run !== run || (endsWith(next, view) && !isEnd(next))) return ignored;
     view = adapt(next);
     // Only the next number counts: a forged one must not hide the lines after it.
     if (line.seq === lastSeq + 1) lastSeq = line.seq;

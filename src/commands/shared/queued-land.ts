@@ -8,7 +8,8 @@ import { readLanded } from '../../store/landed.ts';
 import { lockChange } from '../../store/run-lock.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { senderOf } from './queue.ts';
-import { localRun, queuedChange, withProjectQueue } from './queued.ts';
+import type { Invocation } from './command.ts';
+import { localRun, queuedChange, tryProjectQueue, withProjectQueue } from './queued.ts';
 
 /** A run on other machines whose branch and state are here now. */
 export interface FetchedChange {
@@ -24,11 +25,12 @@ export interface FetchedChange {
 export const fetchCompleted = async (
   url: string,
   of: ChangeRef,
-  { force }: { readonly force: boolean },
+  { force, terminal }: { readonly force: boolean } & Pick<Invocation, 'terminal'>,
 ): Promise<FetchedChange | null> => {
   const { project, change } = of;
   if ((await localRun(project, change)).isRunning) return null;
-  return withProjectQueue(url, project, async (queue) => {
+  const instead = 'Only a run of this checkout can land.';
+  return tryProjectQueue(url, { project, terminal, instead }, async (queue) => {
     const row = await queuedChange(queue, project, change);
     if (row === null) return null;
     if (isActive(row)) throw userError('in-queue', change, stateText(row), commandLine('spool', 'stop', change));

@@ -19,13 +19,15 @@ export interface ProjectQueue {
   readonly remote: string;
 }
 
-/** Calls `work` with the queue, and closes it. */
+/** Calls `work` with the queue, and closes it. Returns null if no worker can have the repository: it has no remote. */
 export const withProjectQueue = async <Result>(
   url: string,
   project: Project,
   work: (queue: ProjectQueue) => Promise<Result>,
-): Promise<Result> => {
-  const { project: key, url: remote } = await repositoryAt(project.root, { rawFlags: {} });
+): Promise<Result | null> => {
+  const repository = await repositoryAt(project.root, { rawFlags: {} }).catch(nullWithoutRemote);
+  if (repository === null) return null;
+  const { project: key, url: remote } = repository;
   const database = await openDatabase(url);
   try {
     await requireTables(database);
@@ -35,13 +37,18 @@ export const withProjectQueue = async <Result>(
   }
 };
 
+const nullWithoutRemote = (error: unknown): null => {
+  if (asUserError(error)?.code === 'no-remote') return null;
+  throw error;
+};
+
 /**
  * The same for a command that is also useful without the queue. If it cannot be used, says why in one line and returns
  * null.
  */
 export const tryProjectQueue = async <Result>(
   url: string,
-  { project, terminal }: { readonly project: Project } & Pick<Invocation, 'terminal'>,
+  { project, terminal, instead = 'Only this machine is shown.' }: QueueUse,
   work: (queue: ProjectQueue) => Promise<Result>,
 ): Promise<Result | null> => {
   try {
@@ -49,7 +56,7 @@ export const tryProjectQueue = async <Result>(
   } catch (error) {
     const known = asUserError(error);
     if (known === null || !queueProblems.has(known.code)) throw error;
-    say(terminal, `${known.message} Only this machine is shown.`);
+    say(terminal, `${known.message} ${instead}`);
     return null;
   }
 };
@@ -59,8 +66,13 @@ const queueProblems: ReadonlySet<string> = new Set([
   'no-queue-tables',
   'old-queue-tables',
   'bad-queue',
-  'no-remote',
 ]);
+
+interface QueueUse extends Pick<Invocation, 'terminal'> {
+  readonly project: Project;
+  /** What is done without the queue. */
+  readonly instead?: string;
+}
 
 /** The change in the queue, if a command about it is about the queue and not about this checkout; otherwise null. */
 export const queuedChange = async (
