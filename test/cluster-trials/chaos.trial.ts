@@ -48,7 +48,7 @@ const lateGit = `#!/bin/sh
 for word; do
   if [ "$word" = push ] && mv "$HOME/push-late" "$HOME/pushed-late-$$" 2>/dev/null; then
     kill -STOP "$PPID"
-    sleep ${(leaseMs + 1500) / 1000}
+    sleep ${(2.5 * leaseMs) / 1000}
     kill -CONT "$PPID"
   fi
 done
