@@ -119,6 +119,7 @@ test('a state that no worker has pushed is not continued', async () => {
   expect((await cluster.row(change)).detail).toBe(
     `the state in ${ref} was not written by a worker of this queue: start again with "spool queue add ${change} --fresh"`,
   );
+  expect(await cluster.row(change)).toMatchObject({ epoch: '2' });
   expect(cluster.calls()).toHaveLength(2);
   cluster.release('go');
   await cluster.spool('queue', 'add', change, '--fresh');
