@@ -114,14 +114,16 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
   };
 
   const attempt = async (): Promise<Settlement | null> => {
-    const fence = await takeFence(database, options.remote, claim);
+    const onRaised = (raised: Claim) => {
+      held = raised;
+    };
+    const fence = await takeFence(database, options.remote, { claim, onRaised });
     if (fence.kind === 'lost') {
       lose(fence.why);
       return null;
     }
     if (fence.kind === 'failed') return { state: 'failed', detail: fence.why };
     if (fence.kind === 'unreachable') return tryLater(fence.why);
-    held = fence.claim;
     const { settled } = fence.note;
     if (settled !== null && (await wasLost(database, held, settled.epoch))) return settled.settlement;
     if (isLost()) return null;

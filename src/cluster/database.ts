@@ -87,18 +87,21 @@ export const openDatabase = async (url: string): Promise<Database> => {
     },
     listen: (listeners) => {
       const commands = Object.keys(listeners).map((channel) => `listen ${pg.escapeIdentifier(channel)}`);
+      const closed = new Promise<void>((resolve) =>
+        closing.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
       void (async () => {
         while (!closing.signal.aborted) {
           const client = new pg.Client({ ...settings, query_timeout: 0, statement_timeout: 0 });
           const lost = new Promise<void>((resolve) => {
-            client.once('error', () => resolve());
+            client.on('error', () => resolve());
             client.once('end', resolve);
-            closing.signal.addEventListener('abort', () => resolve(), { once: true });
           });
           client.on('notification', ({ channel, payload }) => listeners[channel]?.(payload ?? ''));
           const started = client.connect().then(() => client.query(commands.join('; ')));
-          await Promise.race([started.then(() => lost), lost]).catch(() => {});
-          await client.end().catch(() => {});
+          await Promise.race([started.then(() => lost), lost, closed]).catch(() => {});
+          // A server that is cut off never answers.
+          await Promise.race([client.end().catch(() => {}), delay(1000, undefined, { ref: false })]);
           await delay(1000, undefined, { signal: closing.signal, ref: false }).catch(() => {});
         }
       })();

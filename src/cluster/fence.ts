@@ -113,20 +113,28 @@ export type TakenFence =
 /** How often a fence is taken again if the previous owner pushed meanwhile. */
 const maxTries = 5;
 
-/** Replaces the fence of the previous owner. What that owner has pushed until then is what this one continues. */
-export const takeFence = async (database: Database, remote: Remote, given: Claim): Promise<TakenFence> => {
+/**
+ * Replaces the fence of the previous owner. What that owner has pushed until then is what this one continues. Calls
+ * `onRaised` if the claim gets a higher epoch.
+ */
+export const takeFence = async (
+  database: Database,
+  remote: Remote,
+  { claim: given, onRaised }: { readonly claim: Claim; readonly onRaised: (claim: Claim) => void },
+): Promise<TakenFence> => {
   let claim = given;
   for (let attempt = 0; attempt < maxTries; attempt++) {
     const found = await readFence(remote, claim.id);
     if ('why' in found) return { kind: 'unreachable', why: `the remote cannot be read: ${found.why}` };
+    const unknown = unknownFence(claim, found);
+    if (unknown !== null) return { kind: 'failed', why: unknown };
     const before = found.note;
     if (before !== null && before.epoch >= claim.epoch) {
       const raised = await raiseEpoch(database, claim, before.epoch);
       if (raised === null) return { kind: 'lost', why: 'another worker has taken it' };
       claim = raised;
+      onRaised(raised);
     }
-    const unknown = unknownFence(claim, found);
-    if (unknown !== null) return { kind: 'failed', why: unknown };
     const isNew = startsAnew(claim);
     const note: FenceNote = {
       epoch: claim.epoch,

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createCluster, readsPrompt, worksFor } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { createCluster, readsPrompt, waitsIn, worksFor } from '../support/cluster.ts';
 import { usePostgres } from '../support/postgres.ts';
 import { change } from '../support/project.ts';
 
@@ -67,10 +66,10 @@ echo '<promise>COMPLETE</promise>'`;
 });
 
 test('a lease that has ended is not renewed, because a change with the same requirement may have started', async () => {
-  const cluster = await createCluster(postgres, { agent: ['sleep 60'] });
+  const cluster = await createCluster(postgres, { agent: [waitsIn(1, 'nothing')] });
   await cluster.spool('queue', 'add', change);
   const worker = cluster.worker('one', '--lease', '15s');
-  await eventually(() => cluster.calls().length === 1, 'the agent');
+  await cluster.waits('nothing');
   await cluster.query(`update spool.change set lease_until = now() - interval '1 second', labels = '{elsewhere=yes}'`);
   await worker.printed('lost (another worker has taken it, or its claim was ended)');
 });

@@ -1,4 +1,5 @@
-import { chmodSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createCluster, waitsIn, worksFor } from '../support/cluster.ts';
 import { usePostgres } from '../support/postgres.ts';
@@ -60,6 +61,45 @@ test('what a person pushes to the branch of a change is not overwritten', async 
   expect(cluster.subjects(change)).toContain('By hand');
 });
 
+test('the remote refuses what a worker pushes after it has lost its claim, which is counted', async () => {
+  const cluster = await createCluster(postgres, { agent: [worksFor(2)] });
+  const bin = join(cluster.home, 'bin');
+  mkdirSync(bin);
+  // The push of the first iteration is late.
+  const git = `#!/bin/sh
+for word; do
+  if [ "$word" = push ] && [ -e "$HOME/agent/call-1" ] && mkdir "$HOME/late" 2>/dev/null; then
+    touch "$HOME/push.waits"
+    until [ -e "$HOME/push" ]; do sleep 0.05; done
+  fi
+done
+PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
+`;
+  writeFileSync(join(bin, 'git'), git, { mode: 0o755 });
+  await cluster.spool('queue', 'add', change);
+  const env = { SPOOL_QUEUE: cluster.url, PATH: `${bin}:${cluster.env.PATH}` };
+  const first = cluster.start(['worker', '--name', 'first'], { env });
+  await cluster.waits('push');
+  await cluster.endLeases();
+  cluster.worker('second');
+  await cluster.reaches(change, 'complete');
+  cluster.release('push');
+  await first.printed('lost (');
+  first.kill('SIGTERM');
+  expect(await first.result).toMatchObject({ code: 0 });
+  expect(await cluster.query('select epoch, outcome, detail, refused from spool.attempt order by epoch')).toEqual([
+    { epoch: '1', outcome: 'lost', detail: 'the remote has the fence of another worker', refused: 1 },
+    { epoch: '2', outcome: 'complete', detail: expect.any(String), refused: 0 },
+  ]);
+  // The money of both is booked.
+  expect(await cluster.query('select epoch, iteration from spool.ledger order by epoch, iteration')).toEqual([
+    { epoch: '1', iteration: 1 },
+    { epoch: '2', iteration: 1 },
+    { epoch: '2', iteration: 2 },
+  ]);
+  expect(cluster.subjects(change)).toHaveLength(2);
+});
+
 test('a state that no worker has pushed is not continued', async () => {
   const cluster = await createCluster(postgres, { agent: [waitsIn(2, 'go') + worksFor(3)] });
   await cluster.spool('queue', 'add', change);
@@ -79,6 +119,7 @@ test('a state that no worker has pushed is not continued', async () => {
   expect((await cluster.row(change)).detail).toBe(
     `the state in ${ref} was not written by a worker of this queue: start again with "spool queue add ${change} --fresh"`,
   );
+  expect(await cluster.row(change)).toMatchObject({ epoch: '2' });
   expect(cluster.calls()).toHaveLength(2);
   cluster.release('go');
   await cluster.spool('queue', 'add', change, '--fresh');
