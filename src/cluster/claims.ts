@@ -15,17 +15,20 @@ export interface Held extends ChangeKey {
   readonly epoch: number;
 }
 
-/** A change is free if it is queued, if its wait is over, or if its owner has not renewed the lease. */
-const isFree = `(
-  (c.state in ('queued', 'waiting') and c.available_at <= now()) or (c.state = 'running' and c.lease_until < now())
-)`;
+/** Its owner has not renewed the lease. */
+const isAbandoned = `c.state = 'running' and c.lease_until < now()`;
+/** It is queued, or its wait is over. */
+const isAvailable = `c.state in ('queued', 'waiting') and c.available_at <= now()`;
 
 /** Another change that edits the same requirement is running. */
-const isBlocked = `exists (
+const isBlocked = `(c.requirements <> '{}' and exists (
   select 1 from spool.change o
   where o.project = c.project and o.id <> c.id and o.state = 'running' and o.lease_until >= now()
     and o.requirements && c.requirements
-)`;
+))`;
+
+/** This worker may run it now. */
+const isSuitable = `c.project = any($1) and c.labels <@ $2 and not ${isBlocked}`;
 
 /** How often a claim is tried again if another worker was faster. */
 const maxTries = 5;
@@ -35,6 +38,14 @@ const maxTries = 5;
  * gets a new epoch in the same transaction, so that nothing of the previous owner is accepted from then on.
  */
 export const claimNext = async (database: Database, claimant: Claimant): Promise<Claim | null> => {
+  // Most of the time there is nothing to do, and finding that out should cost the server as little as possible.
+  const { projects, labels } = claimant;
+  const some = await database.query(
+    `(select 1 from spool.change c where ${isAbandoned} and ${isSuitable} limit 1)
+     union all (select 1 from spool.change c where ${isAvailable} and ${isSuitable} limit 1)`,
+    [projects, labels],
+  );
+  if (some.length === 0) return null;
   for (let attempt = 0; attempt < maxTries; attempt++) {
     const claim = await database.transaction((sql) => tryToClaim(sql, claimant));
     if (claim !== 'blocked') return claim;
@@ -43,17 +54,13 @@ export const claimNext = async (database: Database, claimant: Claimant): Promise
 };
 
 const tryToClaim = async (sql: Sql, claimant: Claimant): Promise<Claim | 'blocked' | null> => {
-  const { name, host, projects, labels, leaseMs } = claimant;
-  const [free] = await sql.query<ChangeKey & { requirements: readonly string[] }>(
-    `select c.project, c.id, c.requirements from spool.change c
-     where ${isFree} and c.project = any($1) and c.labels <@ $2 and not ${isBlocked}
-     order by c.priority desc, c.queued_at, c.id
-     for update skip locked limit 1`,
-    [projects, labels],
-  );
-  if (free === undefined) return null;
+  const { name, host, leaseMs } = claimant;
+  // Somebody has waited for these before.
+  const abandoned = await lockNext(sql, claimant, isAbandoned);
+  const free = abandoned ?? (await lockNext(sql, claimant, isAvailable));
+  if (free === null) return null;
   if (free.requirements.length > 0 && (await isBlockedNow(sql, free))) return 'blocked';
-  await endLostAttempt(sql, free);
+  if (abandoned !== null) await endLostAttempt(sql, abandoned);
   const [claim] = await sql.query<Claim>(
     `update spool.change set state = 'running', epoch = epoch + 1, owner = $3, host = $4, claimed_at = now(),
        lease_until = now() + $5 * interval '1 millisecond', detail = null, spending_usd = 0, reserved_usd = 0,
@@ -70,6 +77,22 @@ const tryToClaim = async (sql: Sql, claimant: Claimant): Promise<Claim | 'blocke
     host,
   ]);
   return claim!;
+};
+
+/** Locks the most urgent and oldest of these changes that no other worker is taking; null if there is none. */
+const lockNext = async (
+  sql: Sql,
+  { projects, labels }: Claimant,
+  condition: string,
+): Promise<(ChangeKey & { readonly requirements: readonly string[] }) | null> => {
+  const [next] = await sql.query<ChangeKey & { requirements: readonly string[] }>(
+    `select c.project, c.id, c.requirements from spool.change c
+     where ${condition} and ${isSuitable}
+     order by c.priority desc, c.queued_at
+     for update skip locked limit 1`,
+    [projects, labels],
+  );
+  return next ?? null;
 };
 
 /** Two workers may look at the same time, so the second look is taken by one of them at a time. */

@@ -50,6 +50,7 @@ const migrations: readonly string[] = [
     primary key (project, id)
   );
   create index change_available on spool.change (priority desc, queued_at) where state in ('queued', 'waiting');
+  create index change_running on spool.change (project) where state = 'running';
   create index change_leased on spool.change (lease_until) where state = 'running';
   create index change_budget on spool.change (budget) where state = 'running';
 
