@@ -138,6 +138,8 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     const inbox = createInboxReader({ ...options, held, clone, applied: fence.note.inbox }, stopping);
     look = () => void inbox.read();
     const mirror = mirrorRun(database, held, clone);
+    // Tells the events of the owners before apart from those of this one.
+    await mirror.copy().catch(() => {});
     let isRunning = true;
     const copying = repeat(copyMs, async () => {
       if (!(await mirror.copy())) lose('another worker has taken it');
