@@ -22,7 +22,7 @@ import type { ChangeRow } from './change-row.ts';
 import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
 
-type Published = Pick<ChangeRow, 'id' | 'project' | 'fence' | 'open_fences'>;
+type Published = Pick<ChangeRow, 'id' | 'project' | 'detail' | 'fence' | 'open_fences'>;
 
 /** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
 const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | { readonly why: string }> => {
@@ -86,7 +86,8 @@ export const fetchRun = async (
   const read = await readRemoteRefs(remote, [fenceName, branchName]);
   if (!read.ok) return { why: read.why };
   const [fence, tip] = [read.refs.get(fenceName), read.refs.get(branchName)];
-  if (fence === undefined) return { why: `the remote has no ${fenceName}` };
+  // Somebody may have landed it, and the detail says so.
+  if (fence === undefined) return { why: `${row.detail ? `${row.detail}; ` : ''}the remote has no ${fenceName}` };
   if (tip === undefined) return { why: `the remote has no branch ${branchOf(row.id)}` };
   if (!isAnnounced(row, fence)) return { why: unknownState };
   const [ownFence, ownBranch] = [mirrored(row.id, 'fence'), mirrored(row.id, 'branch')];
@@ -119,17 +120,17 @@ export const deletePublished = async ({ remote, fence, tip }: FetchedRun, change
   return pushed.kind === 'pushed' ? null : pushed.why;
 };
 
-/** Records that a complete change has landed, and that the remote does not have it any more. */
+/**
+ * Records that a complete change has landed. The fence stays as it was announced, even if the remote does not have it any
+ * more: only workers may change it, and the next one finds none.
+ */
 export const recordLanding = (
   sql: Sql,
   { project, id }: Published,
-  { fence, detail, isDeleted }: { readonly fence: string; readonly detail: string; readonly isDeleted: boolean },
+  { fence, detail }: { readonly fence: string; readonly detail: string },
 ): Promise<unknown> =>
   sql.query(
-    `update spool.change set detail = $4, updated_at = now(),
-       fence = case when $5 then null else fence end, next_fence = case when $5 then null else next_fence end,
-       open_fences = case when $5 then '{}' else open_fences end,
-       tip = case when $5 then null else tip end, next_tip = case when $5 then null else next_tip end
+    `update spool.change set detail = $4, updated_at = now()
      where project = $1 and id = $2 and $3 = any(open_fences || fence) and state not in ('queued', 'running', 'waiting', 'paused')`,
-    [project, id, fence, detail, isDeleted],
+    [project, id, fence, detail],
   );

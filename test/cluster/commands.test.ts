@@ -22,7 +22,7 @@ const createCheckouts = async (agent: string) => {
   const cluster = await createCluster(postgres, { agent: [agent] });
   execFileSync('git', ['clone', '--quiet', cluster.remote, `${cluster.folder}-other`], { env: cluster.env });
   const start = (...args: string[]) =>
-    cluster.start(args, { env: { SPOOL_QUEUE: cluster.url }, cwd: '../project-other' });
+    cluster.start(args, { env: { SPOOL_QUEUE: cluster.userUrl }, cwd: '../project-other' });
   return { ...cluster, startThere: start, there: (...args: string[]) => start(...args).result };
 };
 
@@ -136,7 +136,7 @@ test('a follower survives a takeover and a crash of the database', async () => {
 
 test('a local run comes first, and the queue of a project counts once it is trusted', async () => {
   const cluster = await createCluster(postgres, { agent: [waitsIn(1, 'go') + worksFor(1)] });
-  const address = new URL(cluster.url);
+  const address = new URL(cluster.userUrl);
   const { password } = address;
   const withConfig = () => cluster.write('.spool/config.json', JSON.stringify({ queue: address.href }));
   await cluster.spool('queue', 'add', change);

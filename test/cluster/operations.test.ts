@@ -18,17 +18,11 @@ const refused = (url: string, sql: string) =>
 
 test('roles with few rights do everything, while a newer version of the tables is created', async () => {
   const cluster = await createCluster(postgres, { agent: [waitsIn(2, 'go') + worksFor(3)] });
-  for (const role of ['spool_worker', 'spool_user'])
-    await cluster.query(`create role ${role} login password 'secret_of_${role}'`);
+  const asOwner = (...args: string[]) => cluster.start(args, { env: { SPOOL_QUEUE: cluster.url } }).result;
   // Both grant the rights, and both create nothing.
-  const migrated = await Promise.all([cluster.spool('queue', 'migrate'), cluster.spool('queue', 'migrate')]);
+  const migrated = await Promise.all([asOwner('queue', 'migrate'), asOwner('queue', 'migrate')]);
   expect(migrated.map(({ stdout }) => stdout)).toEqual(Array(2).fill('The tables are up to date (version 1).\n'));
-  const urlOf = (role: string) => {
-    const url = new URL(cluster.url);
-    [url.username, url.password] = [role, `secret_of_${role}`];
-    return url.href;
-  };
-  const [worker, user] = [urlOf('spool_worker'), urlOf('spool_user')];
+  const { workerUrl: worker, userUrl: user } = cluster;
   const start = (url: string, ...args: string[]) => cluster.start(args, { env: { SPOOL_QUEUE: url } });
   const asUser = (...args: string[]) => start(user, ...args).result;
 

@@ -32,23 +32,32 @@ export const createCluster = async (postgres: ReturnType<typeof usePostgres>, op
   project.git('remote', 'add', 'origin', remote);
   project.git('push', '--quiet', 'origin', 'main');
   const url = await postgres.createDatabase();
-  const env = { SPOOL_QUEUE: url };
-  const spool = (...args: string[]) => project.start(args, { env }).result;
-  await spool('queue', 'migrate');
+  for (const role of ['spool_worker', 'spool_user'])
+    await query(
+      url,
+      `do $$ begin create role ${role} login password 'secret_of_${role}'; exception when duplicate_object then end $$`,
+    );
+  const [workerUrl, userUrl] = [urlFor(url, 'spool_worker'), urlFor(url, 'spool_user')];
+  const spool = (...args: string[]) => project.start(args, { env: { SPOOL_QUEUE: userUrl } }).result;
+  await project.start(['queue', 'migrate'], { env: { SPOOL_QUEUE: url } }).result;
   const onRemote = (...args: string[]) =>
     execFileSync('git', ['--git-dir', remote, ...args], { env: project.env, encoding: 'utf8' }).trim();
   const row = async (id: string): Promise<Row> =>
     (await query<Row>(url, 'select * from spool.change where id = $1', [id]))[0]!;
   return {
     ...project,
+    /** The address for the owner of the database. Commands and workers use the others, which have few rights. */
     url,
+    workerUrl,
+    userUrl,
     remote,
     onRemote,
     spool,
     row,
     query: <Result>(text: string, values: readonly unknown[] = []) => query<Result>(url, text, values),
     /** Starts a worker, which is a machine of its own as far as Spool is concerned. */
-    worker: (name: string, ...args: string[]) => project.start(['worker', '--name', name, ...args], { env }),
+    worker: (name: string, ...args: string[]) =>
+      project.start(['worker', '--name', name, ...args], { env: { SPOOL_QUEUE: workerUrl } }),
     /** Ends the leases of all changes, as if their workers had been silent for long enough. */
     endLeases: () =>
       query(url, `update spool.change set lease_until = now() - interval '1 second' where state = 'running'`),
@@ -68,6 +77,12 @@ export const createCluster = async (postgres: ReturnType<typeof usePostgres>, op
 };
 
 export type Cluster = Awaited<ReturnType<typeof createCluster>>;
+
+const urlFor = (owner: string, role: string): string => {
+  const url = new URL(owner);
+  [url.username, url.password] = [role, `secret_of_${role}`];
+  return url.href;
+};
 
 interface Row {
   readonly state: string;

@@ -35,7 +35,6 @@ export const fetchCompleted = async (
     if (row === null) return null;
     if (isActive(row)) throw userError('in-queue', change, stateText(row), commandLine('spool', 'stop', change));
     if (row.state !== 'complete' && !force) throw userError('not-complete', change, stateText(row));
-    // Somebody may have landed it already, and then the remote does not have it any more.
     if (row.fence === null) throw userError('not-fetched', change, row.detail ?? 'no worker has pushed anything');
     const lock = lockChange(project, change, { treeFolder: null, command: 'land' });
     try {
@@ -66,11 +65,8 @@ export const concludeLanding = async (
   const landed = readLanded(project, row.id);
   if (landed === null || Date.parse(landed.at) < since.getTime()) return null;
   const problem = keepBranch ? null : await deletePublished(run, row.id);
-  const isDeleted = !keepBranch && problem === null;
   const detail = `landed on ${landed.base} by ${senderOf(env, hostname())}`;
-  await withProjectQueue(url, project, ({ database }) =>
-    recordLanding(database, row, { fence: run.fence, detail, isDeleted }),
-  );
+  await withProjectQueue(url, project, ({ database }) => recordLanding(database, row, { fence: run.fence, detail }));
   const branch = branchOf(row.id);
   if (keepBranch) return `The remote keeps ${branch}.`;
   return problem === null
