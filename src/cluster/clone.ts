@@ -12,6 +12,7 @@ import { tagForPath, terminateLeftovers } from '../process/tree.ts';
 import type { Project } from '../store/project.ts';
 import { writeTransferred } from '../store/transfer.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
+import type { Sql } from './database.ts';
 import { type HeldFence, keyOf, startsAnew } from './fence.ts';
 
 /** Where a worker keeps what belongs to one repository. */
@@ -94,6 +95,23 @@ export const endLeftAgents = async (folders: WorkerFolders): Promise<number> => 
   for (const name of folderNames(folders.changes))
     ended += await terminateLeftovers(tagOf({ top: join(folders.changes, name) }));
   return ended;
+};
+
+/** Deletes the clones that a killed worker has left, except those with work that could not be pushed. */
+export const removeLeftClones = async (
+  sql: Sql,
+  { folders, project }: { readonly folders: WorkerFolders; readonly project: string },
+  env: NodeJS.ProcessEnv,
+): Promise<void> => {
+  const failed = await sql.query<{ id: string; epoch: number }>(
+    `select id, epoch from spool.change where project = $1 and state = 'failed'`,
+    [project],
+  );
+  const kept = new Set(failed.map(({ id, epoch }) => `${keyOf(id)}-${epoch}`));
+  for (const name of folderNames(folders.changes).filter((each) => !kept.has(each))) {
+    const top = join(folders.changes, name);
+    removeClone({ project: { root: top }, top }, env);
+  }
 };
 
 /** Deletes the clones of earlier attempts at a change, which a killed worker has left. */

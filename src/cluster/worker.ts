@@ -10,7 +10,7 @@ import { version } from '../text/version.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
 import type { Claim } from './change-row.ts';
 import { claimNext, renewClaims } from './claims.ts';
-import { endLeftAgents, type WorkerFolders } from './clone.ts';
+import { endLeftAgents, removeLeftClones, type WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
 import { newCounters, serveMetrics } from './metrics.ts';
 
@@ -54,7 +54,10 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   const { database, name, slots, leaseMs, drain, stop, log } = options;
   const lock = lockFolder(options);
   const remotes = await openRemotes(options);
-  for (const { folders } of remotes.values()) await endLeftAgents(folders);
+  for (const [project, { folders }] of remotes) {
+    await endLeftAgents(folders);
+    await removeLeftClones(database, { folders, project }, options.env);
+  }
   await registerName(options, lock.id).catch((error: unknown) => {
     lock.release();
     throw error;

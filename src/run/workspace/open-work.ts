@@ -17,7 +17,7 @@ import type { RunDeadline } from '../deadline.ts';
 import type { Planned } from '../plan/plan.ts';
 import { noteRepository } from './repository.ts';
 import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
-import { restoreWork } from '../work/unfinished.ts';
+import type { restoreWork } from '../work/restore-unfinished.ts';
 import { openWorkspace } from './open-workspace.ts';
 
 /** What agents work on, and what is watched there. */
@@ -55,7 +55,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   writeSafely(workspaceFile(folder), `${workspace.root}\n`);
   const tree = await openTree(workspace, request);
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
-  await restoreWork({ ...request, tree });
+  if (tree && request.cluster?.work) await restoreUnfinished({ ...request, tree }, request.cluster.work);
   const record = userRecordFolder(project, change, env);
   createFolder(record);
   noteRepository({ project, change, env }, request.repository);
@@ -76,6 +76,9 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   const copies = await openWorkspaceCopies({ project, target, workspace, guard, emit });
   return { workProject, workspace, tree, notes, guard, copies };
 };
+
+const restoreUnfinished: typeof restoreWork = async (...request) =>
+  (await import('../work/restore-unfinished.ts')).restoreWork(...request);
 
 /** One run of a batch at a time: setting up a worktree uses the repository. */
 const openPlannedWorkspace = (request: WorkRequest): Promise<Workspace> => {
