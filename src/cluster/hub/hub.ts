@@ -11,7 +11,8 @@ import { migrate } from '../migrations.ts';
 import { databaseName, type HubAddress, saveAddress } from './address.ts';
 import type { PostgresPrograms } from './binaries.ts';
 import { certificateIn } from './certificate.ts';
-import { giveToServer, type PostgresServer, savedUrl, startServer } from './server.ts';
+import { type PostgresServer, savedUrl, startServer } from './server.ts';
+import { giveToServer } from './server-user.ts';
 
 export interface HubOptions {
   readonly programs: PostgresPrograms;
@@ -41,7 +42,7 @@ export const startHub = async ({ programs, folder, host, port, log }: HubOptions
   try {
     await stopLeftover(folder, log);
     const certificate = isLoopback(host) ? null : await certificateIn(folder, host);
-    for (const file of Object.values(certificate ?? {})) giveToServer(file);
+    for (const file of Object.values(certificate ?? {})) giveToServer(file, [programs.postgres]);
     const server = await startServer({
       programs,
       folder,
@@ -49,7 +50,7 @@ export const startHub = async ({ programs, folder, host, port, log }: HubOptions
       port,
       settings: {
         listen_addresses: isLoopback(host) || host === '0.0.0.0' || host === '*' ? host : `127.0.0.1,${host}`,
-        hba_file: writeAccess(folder, certificate !== null),
+        hba_file: writeAccess(folder, { isOpen: certificate !== null, programs }),
         log_checkpoints: 'off',
         unix_socket_directories: '',
         ...(certificate !== null && {
@@ -85,12 +86,15 @@ export const startHub = async ({ programs, folder, host, port, log }: HubOptions
 const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
 
 /** Other machines connect with TLS only, and not as the owner of everything. */
-const writeAccess = (folder: string, isOpen: boolean): string => {
+const writeAccess = (
+  folder: string,
+  { isOpen, programs }: Pick<HubOptions, 'programs'> & { readonly isOpen: boolean },
+): string => {
   const file = join(folder, 'access.conf');
   const here = ['127.0.0.0/8', '::1/128'].map((address) => `host all all ${address} scram-sha-256`);
   const others = `hostssl ${databaseName} spool_worker,spool_user all scram-sha-256`;
   replaceSafely(file, `${[...here, ...(isOpen ? [others] : [])].join('\n')}\n`);
-  giveToServer(file);
+  giveToServer(file, [programs.postgres]);
   return file;
 };
 

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { createFolder } from '../../files/folders.ts';
-import { giveTo } from '../../files/give-to.ts';
 import { readSafely, removeSafely, renameSafely, writeSafely } from '../../files/safe.ts';
 import { type Service, startService } from '../../process/service.ts';
 import type { PostgresPrograms } from './binaries.ts';
+import { asServer, giveToServer, takeFromServer } from './server-user.ts';
 
 export interface ServerOptions {
   readonly programs: PostgresPrograms;
@@ -44,7 +44,7 @@ export const startServer = async (options: ServerOptions): Promise<PostgresServe
   const { programs, folder, host, unsafe = false, onOutput } = options;
   const data = join(folder, 'data');
   createFolder(folder);
-  giveToServer(folder);
+  giveToServer(folder, [programs.postgres]);
   const password = existsSync(join(data, 'PG_VERSION')) ? savedPassword(folder) : await createData(options, data);
   const port = options.port === 0 ? await freePort(host) : options.port;
   const settings = {
@@ -59,8 +59,7 @@ export const startServer = async (options: ServerOptions): Promise<PostgresServe
   ]);
   const service = startService({
     ...ofServer(folder),
-    program: programs.postgres,
-    args: ['-D', data, ...args],
+    ...asServer({ program: programs.postgres, args: ['-D', data, ...args] }, folder),
     onOutput,
   });
   await waitUntilReady(service);
@@ -121,7 +120,7 @@ const createData = async ({ programs, folder, unsafe }: ServerOptions, data: str
   const password = crypto.randomUUID().replaceAll('-', '');
   removeSafely(passwordFile(folder));
   writeSafely(passwordFile(folder), `${password}\n`, 'create');
-  giveToServer(passwordFile(folder));
+  giveToServer(passwordFile(folder), [programs.initdb]);
   const args = [
     `--pgdata=${draft}`,
     `--username=${user}`,
@@ -131,28 +130,18 @@ const createData = async ({ programs, folder, unsafe }: ServerOptions, data: str
     '--locale=C',
     ...(unsafe ? ['--no-sync'] : []),
   ];
-  const service = startService({ ...ofServer(folder), program: programs.initdb, args });
+  const service = startService({ ...ofServer(folder), ...asServer({ program: programs.initdb, args }, folder) });
   const code = await service.exited;
-  if (isRoot()) giveTo(passwordFile(folder), 0);
+  takeFromServer(passwordFile(folder));
   if (code !== 0) throw userError('hub-failed', problemIn(service.output()) || `initdb exited with code ${code}`);
   renameSafely(draft, data);
   return password;
 };
 
-/** Postgres refuses to run as root, so it runs as this user then. */
-const nobody = 65_534;
-
-const isRoot = () => process.getuid?.() === 0;
-
-/** Makes the user of the server the owner of a file, as nobody else may read its key and its data. */
-export const giveToServer = (path: string): void => {
-  if (isRoot()) giveTo(path, nobody);
-};
-
 /** Without the settings of a Postgres client, which would apply to the server as well. */
 const ofServer = (folder: string) => {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG')));
-  return { cwd: folder, env: { ...env, LC_ALL: 'C', HOME: folder }, uid: isRoot() ? nobody : null };
+  return { cwd: folder, env: { ...env, LC_ALL: 'C', HOME: folder } };
 };
 
 const freePort = async (host: string): Promise<number> => {
