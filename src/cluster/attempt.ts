@@ -97,8 +97,8 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     setTimeout(stopping.kill, Math.min(5000, leaseMs / 6)).unref();
   };
 
-  const loseTo = ({ why, refused }: Extract<PushedFence, { kind: 'lost' }>): void => {
-    if (refused) counters.refused++;
+  const loseTo = ({ why }: Extract<PushedFence, { kind: 'lost' }>): void => {
+    counters.refused++;
     lose(why);
   };
 
@@ -192,7 +192,12 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
       // Losing the claim has interrupted the iteration. Even if nobody has taken the change yet, it is no result.
       if (isLost()) return;
       const pushed = await publisher.publish(news);
+      if (isLost()) {
+        const how = pushed.kind === 'pushed' ? 'in time' : `refused (${pushed.why})`;
+        log(`${claim.id}: pushed after the claim was lost: ${how}`);
+      }
       if (pushed.kind === 'lost') return loseTo(pushed);
+      if (isLost()) return;
       if (pushed.kind === 'conflict') return cutShort({ kind: 'failed', why: pushed.why });
       if (pushed.kind === 'failed') return log(`${claim.id}: not pushed yet: ${pushed.why}`);
       await confirmContext(database, held, news.inbox).catch(() => {});

@@ -253,8 +253,8 @@ export interface FencePush {
 
 export type PushedFence =
   | { readonly kind: 'pushed' }
-  /** Another worker owns the change. `refused` if the remote said so. */
-  | { readonly kind: 'lost'; readonly why: string; readonly refused?: true }
+  /** Another worker owns the change: the database or the remote has refused the push. */
+  | { readonly kind: 'lost'; readonly why: string }
   /** Somebody else has changed the branch. */
   | { readonly kind: 'conflict'; readonly why: string }
   /** It may succeed later. */
@@ -265,7 +265,7 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
   const { held, commit, tip } = push;
   const { claim } = held;
   const announced = { fence: commit, tip, before: { fence: held.commit, tip: held.tip } };
-  if (!(await announce(database, claim, announced))) return { kind: 'lost', why: 'another worker has taken it' };
+  if (!(await announce(database, claim, announced))) return refuse(database, claim, 'another worker has taken it');
   const refs = [
     { name: fenceRef(claim.id), commit, expected: held.commit },
     ...(tip === null ? [] : [{ name: branchRef(claim.id), commit: tip, expected: held.tip }]),
@@ -284,11 +284,15 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
     return { kind: 'pushed' };
   }
   if (now !== held.commit) {
-    const why = 'the remote has the fence of another worker';
-    await countRefusal(database, claim, why);
-    return { kind: 'lost', why, refused: true };
+    return refuse(database, claim, 'the remote has the fence of another worker');
   }
   return pushed.kind === 'moved'
     ? { kind: 'conflict', why: `${branchOf(claim.id)} was changed on the remote by somebody else` }
     : { kind: 'failed', why: pushed.why };
+};
+
+/** Whether it can be counted or not, the push was refused. */
+const refuse = async (database: Database, claim: Claim, why: string): Promise<PushedFence> => {
+  await countRefusal(database, claim, why).catch(() => {});
+  return { kind: 'lost', why };
 };

@@ -10,7 +10,7 @@ export interface Counters {
   costUsd: number;
   /** Claims that it has lost. */
   lost: number;
-  /** Pushes that the remote has refused because another worker owns the change. */
+  /** Pushes that were refused because another worker owns the change. */
   refused: number;
   /** Attempts by their outcome. */
   readonly ended: Map<string, number>;
@@ -163,7 +163,7 @@ const render = ({ worker, counters, status }: MetricsOptions, queue: QueueFigure
     {
       name: 'spool_worker_refused_pushes_total',
       type: 'counter',
-      help: 'Pushes that the remote has refused because another worker owns the change.',
+      help: 'Pushes that were refused because another worker owns the change.',
       samples: one(counters.refused),
     },
     {
