@@ -11,7 +11,7 @@ const postgres = usePostgres();
 
 const waitsIn = (n: number, file: string) =>
   `if grep -q 'Iteration ${n}$' "$call/prompt"; then
-  touch "$HOME/${file}.started"
+  touch "$HOME/${file}.waits"
   while [ ! -f "$HOME/${file}" ]; do sleep 0.05; done
 fi
 echo "output of the agent"
