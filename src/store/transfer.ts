@@ -37,8 +37,19 @@ export const transferableFiles = (of: ChangeRef): TransferableFile[] =>
       const stats = statsOf(join(folder, file));
       if (!stats?.isFile() || stats.size > maxFile) return [];
       const stamp = `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
-      return [{ path, stamp, read: () => readSafely(join(folder, file), maxFile) }];
+      return [{ path, stamp, read: () => withoutSecrets(path, readSafely(join(folder, file), maxFile)) }];
     });
+
+/** The record of a run has its settings in full. What leaves the machine is as in state.json, where secrets are masked. */
+const withoutSecrets = (path: string, content: Buffer | null): Buffer | null => {
+  if (content === null || !/^record\/runs\/[^/]+\.json$/.test(path)) return content;
+  const versions = parseJson(content.toString('utf8'));
+  if (!Array.isArray(versions)) return null;
+  const masked = versions.map((version: unknown) =>
+    isObject(version) && isObject(version.written) ? version.written : version,
+  );
+  return Buffer.from(`${JSON.stringify(masked, null, 2)}\n`);
+};
 
 /** Writes the files of a change whose runs another machine has recorded, and adapts them to the folder of this project. */
 export const writeTransferred = (of: ChangeRef, files: ReadonlyMap<string, Buffer>): void => {
