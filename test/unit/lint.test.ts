@@ -47,6 +47,7 @@ const writing: Readonly<Record<string, string>> = {
   'run/notify/notify.ts': 'the folder of the run',
   'run/sessions.ts': 'the state folder of the user',
   'run/start.ts': 'the folder of the run',
+  'run/work/restore-unfinished.ts': 'a temporary index',
   'run/workspace/open-work.ts': 'the folder of the run, and a temporary index',
 };
 
