@@ -81,6 +81,7 @@ describe('help', () => {
       'Look',
       'Steer',
       'Finish',
+      'Many machines',
       'Set up',
       'Options',
       'Help for a command',
