@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from 'node:path';
  * so that `git@github.com:acme/app.git` and `https://github.com/acme/app` are the same.
  */
 export const projectKey = (url: string, cwd: string): string => {
-  const trimmed = url.trim().replace(/\/+$/, '');
+  const trimmed = url.trim().replace(/(?<!\/)\/+$/, '');
   if (URL.canParse(trimmed) && /^[a-z][a-z\d+.-]+:\/\//i.test(trimmed)) {
     const { protocol, hostname, port, pathname } = new URL(trimmed);
     if (protocol === 'file:') return withoutGit(decodeURIComponent(pathname));
@@ -18,4 +18,4 @@ export const projectKey = (url: string, cwd: string): string => {
   return withoutGit(isAbsolute(trimmed) ? trimmed : resolve(cwd, trimmed));
 };
 
-const withoutGit = (path: string): string => path.replace(/\/+$/, '').replace(/\.git$/, '');
+const withoutGit = (path: string): string => path.replace(/(?<!\/)\/+$/, '').replace(/\.git$/, '');

@@ -42,7 +42,7 @@ export const startHub = async ({ programs, folder, host, port, log }: HubOptions
   try {
     await stopLeftover(folder, log);
     const certificate = isLoopback(host) ? null : await certificateIn(folder, host);
-    for (const file of Object.values(certificate ?? {})) giveToServer(file, [programs.postgres]);
+    for (const file of Object.values(certificate ?? {})) giveToServer(file, { folder, program: programs.postgres });
     const server = await startServer({
       programs,
       folder,
@@ -94,7 +94,7 @@ const writeAccess = (
   const here = ['127.0.0.0/8', '::1/128'].map((address) => `host all all ${address} scram-sha-256`);
   const others = `hostssl ${databaseName} spool_worker,spool_user all scram-sha-256`;
   replaceSafely(file, `${[...here, ...(isOpen ? [others] : [])].join('\n')}\n`);
-  giveToServer(file, [programs.postgres]);
+  giveToServer(file, { folder, program: programs.postgres });
   return file;
 };
 

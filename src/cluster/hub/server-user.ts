@@ -12,9 +12,15 @@ const nobody = 65_534;
 
 const isRoot = () => process.getuid?.() === 0;
 
-/** Makes the user of the server the owner of a file, as nobody else may read its key and its data. */
-export const giveToServer = (path: string, others: readonly string[] = []): void => {
-  if (usesNobody([dirname(path), ...others])) giveTo(path, nobody);
+/** Where a server is, and one of its programs. */
+export interface ServerFiles {
+  readonly folder: string;
+  readonly program: string;
+}
+
+/** Makes the user of the server the owner of its folder, or of a file in it: nobody else may read its key and its data. */
+export const giveToServer = (path: string, files: ServerFiles): void => {
+  if (usesNobody(files)) giveTo(path, nobody);
 };
 
 /** Takes a file back that only the creation of the data had to read. */
@@ -28,17 +34,18 @@ export const asServer = (
   folder: string,
 ): Pick<ServiceCommand, 'program' | 'args' | 'uid'> => {
   if (!isRoot()) return { program, args, uid: null };
-  if (usesNobody([dirname(folder), program])) return { program, args, uid: nobody };
+  if (usesNobody({ folder, program })) return { program, args, uid: nobody };
   return { program: 'unshare', args: ['--user', program, ...args], uid: null };
 };
 
-const usesNobody = (paths: readonly string[]): boolean => isRoot() && paths.every(isReachable);
+const usesNobody = ({ folder, program }: ServerFiles): boolean =>
+  isRoot() && isReachable(dirname(folder)) && isReachable(program);
 
 /** Whether every user can enter all folders on the way. */
 const isReachable = (path: string): boolean => {
   for (let part = path; ; part = dirname(part)) {
     const stats = statSync(part, { throwIfNoEntry: false });
-    if (stats !== undefined && (stats.mode & 0o001) === 0 && stats.uid !== nobody) return false;
+    if (stats !== undefined && (stats.mode & 0o001) === 0) return false;
     if (dirname(part) === part) return true;
   }
 };

@@ -44,7 +44,7 @@ export const startServer = async (options: ServerOptions): Promise<PostgresServe
   const { programs, folder, host, unsafe = false, onOutput } = options;
   const data = join(folder, 'data');
   createFolder(folder);
-  giveToServer(folder, [programs.postgres]);
+  giveToServer(folder, { folder, program: programs.postgres });
   const password = existsSync(join(data, 'PG_VERSION')) ? savedPassword(folder) : await createData(options, data);
   const port = options.port === 0 ? await freePort(host) : options.port;
   const settings = {
@@ -120,7 +120,7 @@ const createData = async ({ programs, folder, unsafe }: ServerOptions, data: str
   const password = crypto.randomUUID().replaceAll('-', '');
   removeSafely(passwordFile(folder));
   writeSafely(passwordFile(folder), `${password}\n`, 'create');
-  giveToServer(passwordFile(folder), [programs.initdb]);
+  giveToServer(passwordFile(folder), { folder, program: programs.initdb });
   const args = [
     `--pgdata=${draft}`,
     `--username=${user}`,
