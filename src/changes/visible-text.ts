@@ -1,7 +1,7 @@
 import { createClosing, createFenceEnds, fenceAt, linesOf } from './tasks/visible-lines.ts';
 
 /*
- * What a reader of a rendered text sees of it. Whoever writes an issue can hide text from readers that an agent would get.
+ * What a reader of a rendered text sees of it. The author of an issue can hide text from readers that an agent would get.
  */
 
 /**

@@ -42,7 +42,7 @@ export interface AttemptOptions {
   readonly counters: Counters;
 }
 
-/** One worker at work on one change, from its claim to the end of the claim. */
+/** The work of one worker on one change, from its claim to the end of the claim. */
 export interface Attempt {
   /** Which change, with the current epoch. */
   held(): Held;

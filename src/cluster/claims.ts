@@ -55,7 +55,7 @@ export const claimNext = async (database: Database, claimant: Claimant): Promise
 
 const tryToClaim = async (sql: Sql, claimant: Claimant): Promise<Claim | 'blocked' | null> => {
   const { name, host, leaseMs } = claimant;
-  // Somebody has waited for these before.
+  // These were taken before, so they come first.
   const abandoned = await lockNext(sql, claimant, isAbandoned);
   const free = abandoned ?? (await lockNext(sql, claimant, isAvailable));
   if (free === null) return null;

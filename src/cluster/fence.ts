@@ -255,7 +255,7 @@ export type PushedFence =
   | { readonly kind: 'pushed' }
   /** Another worker owns the change: the database or the remote has refused the push. */
   | { readonly kind: 'lost'; readonly why: string }
-  /** Somebody else has changed the branch. */
+  /** Someone else has changed the branch. */
   | { readonly kind: 'conflict'; readonly why: string }
   /** It may succeed later. */
   | { readonly kind: 'failed'; readonly why: string };
@@ -287,7 +287,7 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
     return refuse(database, claim, 'the remote has the fence of another worker');
   }
   return pushed.kind === 'moved'
-    ? { kind: 'conflict', why: `${branchOf(claim.id)} was changed on the remote by somebody else` }
+    ? { kind: 'conflict', why: `${branchOf(claim.id)} was changed on the remote by someone else` }
     : { kind: 'failed', why: pushed.why };
 };
 

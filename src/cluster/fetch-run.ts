@@ -32,7 +32,7 @@ const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<R
   return problem === null ? remote : { why: problem };
 };
 
-/** Whoever can push could write a state. Only what a worker has announced in the queue is believed. */
+/** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */
 const isAnnounced = ({ fence, open_fences: open }: Published, commit: string): boolean =>
   [fence, ...open].includes(commit);
 
@@ -86,7 +86,7 @@ export const fetchRun = async (
   const read = await readRemoteRefs(remote, [fenceName, branchName]);
   if (!read.ok) return { why: read.why };
   const [fence, tip] = [read.refs.get(fenceName), read.refs.get(branchName)];
-  // Somebody may have landed it, and the detail says so.
+  // Someone may have landed it, and the detail says so.
   if (fence === undefined) return { why: `${row.detail ? `${row.detail}; ` : ''}the remote has no ${fenceName}` };
   if (tip === undefined) return { why: `the remote has no branch ${branchOf(row.id)}` };
   if (!isAnnounced(row, fence)) return { why: unknownState };

@@ -4,7 +4,7 @@ import { userError } from '../errors.ts';
 
 /**
  * The settings that a person can send to workers. None of them names a command, a file or an address, and none lifts a
- * restriction: whoever can write to the database must not decide what workers execute.
+ * restriction: a person with write access to the database must not decide what workers execute.
  */
 const allowed: ReadonlySet<string> = new Set<FlagName>([
   'harness',

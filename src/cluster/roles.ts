@@ -1,6 +1,6 @@
 import type { Sql } from './database.ts';
 
-/** A role with no more rights than it needs. Created by whoever runs the server; the rights are granted by migrations. */
+/** A role with no more rights than it needs. The administrator of the server creates it; migrations grant the rights. */
 export type Role = 'spool_worker' | 'spool_user';
 
 /** docs/cluster.md shows the same SQL; a test compares the two. */

@@ -100,7 +100,7 @@ const nothingToDo = (row: ListedChange, command: ControlCommand) => {
   );
 };
 
-/** A run on a worker does not pause: it ends after its iteration, unless somebody takes that back before. */
+/** A run on a worker does not pause: it ends after its iteration, unless the request is withdrawn before. */
 const resumeRunning = async (queue: ProjectQueue, row: ListedChange, env: NodeJS.ProcessEnv): Promise<Outcome> => {
   const key = keyOf(queue, row.id);
   const view = viewOf(row);

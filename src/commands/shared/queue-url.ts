@@ -18,7 +18,7 @@ export const queueOf = async (request: QueueRequest, project: Project | null): P
   return trustedQueue(request, project);
 };
 
-/** A file that cannot be read is reported by whoever needs it. */
+/** A file that cannot be read is reported by the command that needs it. */
 const mentionsQueue = (project: Project): boolean => {
   try {
     return readText(configFile(project))?.includes('"queue"') ?? false;

@@ -6,7 +6,7 @@ import { hashOfAll, settingsOf, sourceOf } from '../../trust/settings.ts';
 import { readTrusted } from '../../trust/store.ts';
 import type { Invocation } from './command.ts';
 
-/** The queue that config.json names, if the user trusts it: a clone could name the server of somebody else. */
+/** The queue that config.json names, if the user trusts it: a clone could name someone else's server. */
 export const trustedQueue = async (
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
   project: Project,

@@ -14,10 +14,10 @@ test.each([
   ['git@host:/srv/git/app.git', 'host/srv/git/app'],
   ['file:///srv/git/app.git', '/srv/git/app'],
   ['/srv/git/app.git/', '/srv/git/app'],
-  ['../remote.git', '/work/remote'],
-  ['./nested/app', '/work/project/nested/app'],
+  ['../remote.git', '/home/ann/remote'],
+  ['./nested/app', '/home/ann/project/nested/app'],
 ])('the key of %j is %j', (url, key) => {
-  expect(projectKey(url, '/work/project')).toBe(key);
+  expect(projectKey(url, '/home/ann/project')).toBe(key);
 });
 
 test('a user and a password are in no key', () => {
