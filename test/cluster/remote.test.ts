@@ -47,7 +47,7 @@ test('what a person pushes to the branch of a change is not overwritten', async 
   cluster.release('go');
   await cluster.reaches(change, 'failed');
   expect(await cluster.row(change)).toMatchObject({
-    detail: expect.stringContaining(`ralph/${change} was changed on the remote by somebody else`),
+    detail: expect.stringContaining(`ralph/${change} was changed on the remote by someone else`),
   });
   expect(cluster.subjects(change).at(-1)).toBe('By hand');
   worker.kill('SIGTERM');
