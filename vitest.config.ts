@@ -16,6 +16,7 @@ const inMemory = (): Record<string, string> => {
 const sandboxed = ['test/sandbox/**/*.test.ts', 'test/commands/doctor.test.ts', 'test/package/**/*.test.ts'];
 
 export default defineConfig({
+  define: { SPOOL_VERSION: '"test"' },
   test: {
     testTimeout: 180_000,
     hookTimeout: 60_000,

@@ -147,7 +147,7 @@ export const perIterationCounts = (place) => {
 
 /**
  * @param {Place} place @param {readonly string[]} args
- * @returns {{ processes: number; fsyncs: number; files: number; maxRssMb: number }}
+ * @returns {{ processes: number; fsyncs: number; files: number; codeKb: number; maxRssMb: number }}
  */
 export const countsOf = (place, args, program = spoolProgram) => {
   const file = `${place.folder}.counts`;

@@ -1,10 +1,11 @@
-// Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, the schemas
-// and the man page.
+// Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, the web page,
+// the schemas and the man page.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { buildPage } from './build-page.mjs';
 import { readImports } from './graph.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -15,6 +16,8 @@ const common = {
   cwd: root,
   platform: 'node',
   logLevel: 'warn',
+  // YAML is only read. The entry of the package also contains what writes it.
+  resolve: { alias: { 'js-yaml': join(root, 'node_modules/js-yaml/lib/loader.js') } },
   transform: {
     define: { SPOOL_VERSION: JSON.stringify(version), SPOOL_IS_MAIN: 'require.main === module' },
   },
@@ -80,12 +83,20 @@ const buildProgram = () =>
     },
   });
 
-/** Nothing that is exported changes later, so a value does what a getter does, in a fraction of the space. */
-const shortenExports = () => {
+/**
+ * Nothing that is exported changes later, so a value does what a getter does, in a fraction of the space. A file with a
+ * character outside of Latin-1 takes twice the memory, so those are escaped, except in raw texts, which would keep the
+ * backslash.
+ */
+const shorten = () => {
   const getter = /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)/g;
-  for (const name of readdirSync(`${root}/dist/chunks`)) {
-    const file = `${root}/dist/chunks/${name}`;
-    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(getter, 'exports.$1=$2'));
+  const escaped = (/** @type {string} */ unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  for (const name of readdirSync(`${root}/dist`, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.cjs')) continue;
+    const file = `${root}/dist/${name}`;
+    const text = readFileSync(file, 'utf8').replaceAll(getter, 'exports.$1=$2');
+    const hasRaw = /String\.raw`[^`]*[^\0-\x7f]/.test(text);
+    writeFileSync(file, hasRaw ? text : text.replaceAll(/[^\0-\x7f]/g, escaped));
   }
 };
 
@@ -155,7 +166,8 @@ const writeTypes = () => {
 
 rmSync(`${root}/dist`, { recursive: true, force: true });
 const { output } = await buildProgram();
-shortenExports();
-writeLicences(output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : [])));
+shorten();
+const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
+writeLicences([...modules, ...(await buildPage())]);
 await writeDerived();
 writeTypes();

@@ -26,6 +26,8 @@ const rooms = [
   ['land', 'rebases, verifies and merges a branch'],
   ['cluster', 'many machines: queue, worker, fence'],
   ['report', 'terminal, JSON, board, status'],
+  ['web', 'the page in the browser: its server, what it reads and how it steers'],
+  ['page', 'the page itself, which runs in the browser: web/page/'],
   ['commands', 'one file or folder for each command'],
   ['cli', 'argv to exit code'],
   ['index', 'the library: startRun, followRun, readRun, openProject'],
@@ -38,20 +40,28 @@ const closed = {
   land: ['report'],
   cluster: ['report', 'land'],
   report: ['run', 'land', 'cluster', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
-  cli: ['run', 'land', 'cluster', 'git', 'harness', 'store', 'changes'],
+  web: ['run', 'land', 'sandbox', 'trust', 'guard', 'harness'],
+  commands: ['page'],
+  cli: ['page', 'web', 'run', 'land', 'cluster', 'git', 'harness', 'store', 'changes'],
 };
 
 /** The folders in changes/ that are a source of changes. Only what creates its files may know one. */
 const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
 const creators = new Set(['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
+/** What the page may import besides its own files: pure modules, and the types of the API. */
+const inBrowser = /^(?:text|ralph)\/|^web\/(?:page\/|api\.ts$)/;
+
 /** @param {string} file A path below src/. */
-export const roomOf = (file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, ''));
+export const roomOf = (file) => {
+  if (file.startsWith('web/page/')) return 'page';
+  return file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, '');
+};
 
 /** Every file below src/ with those that it imports: `static` ones, types among them, and those that it loads when it needs them. */
 export const readImports = (folder = join(root, 'src')) => {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
-  const files = names.filter((name) => name.endsWith('.ts')).toSorted();
+  const files = names.filter((name) => /\.tsx?$/.test(name)).toSorted();
   const pattern = /(?:^(import|export) (type )?[^;]*?from |import\()'(\.[^']+)'/gm;
   return new Map(
     files.map((file) => {
@@ -84,7 +94,13 @@ export const problemsIn = (imports) => {
       .filter(({ to }) => sourceFolder.test(to) && roomOf(from) !== 'changes' && !creators.has(from))
       .map(({ to }) => `${from} imports ${to}: only changes/ may import a source of changes`),
   );
+  const foreign = [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter(({ to }) => roomOf(from) === 'page' && !inBrowser.test(to))
+      .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/ and web/api.ts`),
+  );
   return [
+    ...foreign,
     ...unknown.map((file) => `${file} is in no room: add the room to scripts/graph.mjs`),
     ...wrong,
     ...inside,

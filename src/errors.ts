@@ -89,6 +89,19 @@ const table = {
     exit: 1,
     text: (address: string, problem: string) => `--metrics cannot listen on ${address}: ${problem}.`,
   },
+  'port-in-use': {
+    exit: 1,
+    text: (address: string) => `${address} is in use by another program. Pass another --port.`,
+  },
+  'bad-tls': {
+    exit: 2,
+    text: (cert: string, key: string, problem: string) =>
+      `${cert} and ${key} are not a certificate and its key in PEM format: ${shortened(problem)}`,
+  },
+  'web-failed': {
+    exit: 1,
+    text: (address: string, problem: string) => `The page cannot be served on ${address}: ${problem}.`,
+  },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
   'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server has ended: ${shortened(problem)}` },
   'hub-running': {

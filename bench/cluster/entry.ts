@@ -2,6 +2,7 @@
 export { claimNext, renewClaims, settle } from '../../src/cluster/claims.ts';
 export { openDatabase } from '../../src/cluster/database.ts';
 export { migrate } from '../../src/cluster/migrations.ts';
+export { pollDelayMs } from '../../src/cluster/pace.ts';
 export { addToQueue } from '../../src/cluster/queue.ts';
 export { findPostgres } from '../../src/cluster/hub/binaries.ts';
 export { startServer } from '../../src/cluster/hub/server.ts';

@@ -1,4 +1,3 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { closest } from '../text/closest.ts';
 
 export type Match =
@@ -36,18 +35,3 @@ export const looksLikeId = (text: string): boolean =>
 
 /** The id without its slug, such as `002-01`; an id of another form is returned whole. */
 export const shortId = (changeId: string): string => /^(\d{3}-\d{2})_/.exec(changeId)?.[1] ?? changeId;
-
-/**
- * The branch of a change that runs in a worktree. If characters are replaced that git does not allow in a branch name,
- * a hash tells it apart from that of a change with such a name.
- */
-export const branchOf = (changeId: string): string => {
-  const name = changeId.replaceAll(/[\s\u0000-\u0020\u007f~^:?*[\\]+|\.\.+|@\{|\.(?:lock)?$/g, '-');
-  return `ralph/${name}${name === changeId ? '' : `-${shortHash(changeId)}`}`;
-};
-
-/** Six hexadecimal digits. */
-export const shortHash = (text: string): string =>
-  Buffer.from(sha256(Buffer.from(text)))
-    .toString('hex')
-    .slice(0, 6);

@@ -3,8 +3,7 @@ import { userError, type UserError } from '../errors.ts';
 import { checkFileInside, ignoredFoldersInside, isFolderInside } from '../files/inside.ts';
 import type { Project } from '../store/project.ts';
 import { changesWithRuns } from '../store/runs.ts';
-import { taskFilePath } from './file/path.ts';
-import { fileChange, fileSource, idOfFile, pathIn } from './file/source.ts';
+import { mayBeFile, pathIn } from './file/recorded.ts';
 import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
 import { matchId } from './ids.ts';
 import { attempt, problemText } from './problems.ts';
@@ -82,8 +81,13 @@ const ignoredText = (path: string, name: string): string => {
   return `${visible(path)} is ignored: ${why}. Rename it.`;
 };
 
-/** All sources that a project uses. */
-const openSources = async (project: Project): Promise<ChangeSource[]> => [...(await openFolders(project)), fileSource];
+/** All sources that a project uses. Task files are one if one of them may have been run. */
+const openSources = async (project: Project): Promise<ChangeSource[]> => {
+  const folders = await openFolders(project);
+  if (!changesWithRuns(project).some(mayBeFile)) return folders;
+  const { fileSource } = await import('./file/source.ts');
+  return [...folders, fileSource];
+};
 
 /** Where the changes of a project are looked for, for messages. */
 export const changeFolders = async (project: Project): Promise<string> =>
@@ -263,7 +267,7 @@ const splitId = (id: string): { readonly source: SourceName | null; readonly nam
 export const changeOf = async (project: Project, id: string, from: string | null = null): Promise<Change> => {
   const { root } = project;
   const path = pathIn(from ?? '');
-  if (path !== null) return fileChange(root, id, path);
+  if (path !== null) return (await import('./file/source.ts')).fileChange(root, id, path);
   const { source, name } = splitId(id);
   const wanted = source ?? from;
   const found =
@@ -278,6 +282,10 @@ export const changeOf = async (project: Project, id: string, from: string | null
 /** The change of a task file, whether or not it was run before. `given` is relative to `cwd`. */
 export const changeOfFile = async (project: Project, given: string, cwd: string): Promise<Change> => {
   const { root } = project;
+  const [{ taskFilePath }, { fileChange, idOfFile }] = await Promise.all([
+    import('./file/path.ts'),
+    import('./file/source.ts'),
+  ]);
   const path = taskFilePath(project, given, cwd);
   const others = new Set((await openFolders(project)).flatMap((source) => listIfPossible(source, root)));
   const id = idOfFile(root, path, (each) => others.has(each));

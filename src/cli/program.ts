@@ -1,6 +1,5 @@
-import { fstatSync } from 'node:fs';
 import type { Invocation } from '../commands/shared/command.ts';
-import type { Outputs } from '../report/outputs.ts';
+import { mayBeTerminal, type Outputs } from '../report/outputs.ts';
 import { parse } from './parse.ts';
 import { say } from '../report/message.ts';
 import { createTerminal } from '../report/terminal.ts';
@@ -30,7 +29,4 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
 };
 
 /** Creates the stdout stream only if it can be a terminal: that takes time. */
-const columnsOf = (outputs: Outputs): number => {
-  const maybeTerminal = fstatSync(1).isCharacterDevice();
-  return (maybeTerminal && outputs.stdout.columns) || 80;
-};
+const columnsOf = (outputs: Outputs): number => (mayBeTerminal(1) && outputs.stdout.columns) || 80;

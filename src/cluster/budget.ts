@@ -1,6 +1,16 @@
-import type { IterationRecord } from '../ralph/record.ts';
-import type { Database } from './database.ts';
 import type { Held } from './claims.ts';
+import type { Database, Sql } from './database.ts';
+
+/*
+ * The ledger has a row for each iteration of each attempt: what its agent has reported so far. What is reserved is not in
+ * the ledger. Everything here locks the change first, then the ledger, then the budget, as taking a change does.
+ */
+
+/** An iteration of an attempt. */
+export interface BookedIteration {
+  readonly run: string;
+  readonly iteration: number;
+}
 
 /** What a change may spend together with the others of its budget. */
 export interface Reservation {
@@ -8,6 +18,8 @@ export interface Reservation {
   readonly limitUsd: number;
   /** By all changes of the budget. */
   readonly spentUsd: number;
+  /** For iterations that run now, and for those whose worker was lost before it could say what they have cost. */
+  readonly reservedUsd: number;
   /** By the other changes of the budget. */
   readonly othersUsd: number;
 }
@@ -16,60 +28,119 @@ export interface Reservation {
  * Reserves the expected cost of an iteration. It is granted while less than the limit is spent and reserved, so the limit
  * is exceeded by no more than the iterations that run at the same time. Returns null if the change was lost.
  */
-export const reserve = (database: Database, held: Held, budget: string): Promise<Reservation | null> =>
+export const reserve = (
+  database: Database,
+  held: Held,
+  { budget, run, iteration }: BookedIteration & { readonly budget: string },
+): Promise<Reservation | null> =>
   database.transaction(async (sql) => {
+    if (!(await lockChange(sql, held))) return null;
     const [limits] = await sql.query<{ limit_usd: number; spent_usd: number }>(
       'select limit_usd, spent_usd from spool.budget where id = $1 for update',
       [budget],
     );
-    const [others] = await sql.query<{ reserved: number; running: number }>(
-      `select coalesce(sum(greatest(reserved_usd, spending_usd)), 0) as reserved, count(*) as running
-       from spool.change where budget = $1 and state = 'running' and not (project = $2 and id = $3)`,
-      [budget, held.project, held.id],
-    );
-    const [own] = await sql.query<{ own: number; expected: number }>(
+    const { limit_usd: limitUsd, spent_usd: spentUsd } = limits!;
+    const [booked] = await sql.query<{ own: number; expected: number }>(
       `select coalesce(sum(cost_usd) filter (where project = $2 and change = $3), 0) as own,
-         coalesce(avg(cost_usd), 0) as expected
+         coalesce(avg(cost_usd) filter (where cost_usd > 0), 0) as expected
        from spool.ledger where budget = $1`,
       [budget, held.project, held.id],
     );
-    const { limit_usd: limitUsd, spent_usd: spentUsd } = limits!;
-    const granted = spentUsd + others!.reserved < limitUsd;
-    const rows = await sql.query(
-      `update spool.change set reserved_usd = $4 where project = $1 and id = $2 and epoch = $3 returning id`,
-      [held.project, held.id, held.epoch, granted ? own!.expected : 0],
+    const { own, expected } = booked!;
+    const [others] = await sql.query<{ reserved: number }>(
+      `select coalesce(sum(greatest(reserved_usd, spending_usd)), 0) as reserved
+       from spool.change where budget = $1 and state = 'running' and not (project = $2 and id = $3)`,
+      [budget, held.project, held.id],
     );
-    if (rows.length === 0) return null;
-    return { granted, limitUsd, spentUsd, othersUsd: Math.max(0, spentUsd - own!.own) };
+    const reservedUsd = others!.reserved + (await unknownCost(sql, budget, expected));
+    const granted = spentUsd + reservedUsd < limitUsd;
+    await sql.query(`update spool.change set reserved_usd = $3 where project = $1 and id = $2`, [
+      held.project,
+      held.id,
+      granted ? expected : 0,
+    ]);
+    if (granted) await openRow(sql, held, { run, iteration, budget });
+    return { granted, limitUsd, spentUsd, reservedUsd, othersUsd: Math.max(0, spentUsd - own) };
   });
 
-/** Books an iteration. That of a worker that has lost its claim is booked as well: the money is spent. */
-export const book = (database: Database, held: Held, record: IterationRecord, budget: string | null): Promise<void> =>
+/** Returns false if another worker owns the change. */
+const lockChange = async (sql: Sql, { project, id, epoch }: Held): Promise<boolean> => {
+  const [row] = await sql.query<{ epoch: number }>(
+    'select epoch from spool.change where project = $1 and id = $2 for update',
+    [project, id],
+  );
+  return row?.epoch === epoch;
+};
+
+/**
+ * What workers that were lost may have spent without telling. Only the last iteration of each is in question. A worker
+ * that comes back books what its agent has really cost.
+ */
+const unknownCost = async (sql: Sql, budget: string, expected: number): Promise<number> => {
+  const [row] = await sql.query<{ unknown: number }>(
+    `select coalesce(sum(greatest($2 - l.cost_usd, 0)), 0) as unknown
+     from spool.ledger l
+     join spool.attempt a on a.project = l.project and a.change = l.change and a.epoch = l.epoch
+     where l.budget = $1 and a.outcome = 'lost' and not exists (
+       select 1 from spool.ledger n
+       where n.project = l.project and n.change = l.change and n.epoch = l.epoch and n.iteration > l.iteration
+     )`,
+    [budget, expected],
+  );
+  return row!.unknown;
+};
+
+const openRow = (
+  sql: Sql,
+  { project, id, epoch }: Held,
+  { run, iteration, budget }: BookedIteration & { readonly budget: string | null },
+): Promise<unknown> =>
+  sql.query(
+    `insert into spool.ledger (project, change, run, iteration, epoch, budget, cost_usd)
+     values ($1, $2, $3, $4, $5, $6, 0) on conflict do nothing`,
+    [project, id, run, iteration, epoch, budget],
+  );
+
+export interface Spending extends BookedIteration {
+  /** What the agents of this attempt have reported for the iteration so far. */
+  readonly costUsd: number;
+  /** No agent works on it any more, so nothing needs to be reserved for it. */
+  readonly isOver: boolean;
+}
+
+/**
+ * Books what an iteration has cost so far. That of a worker that has lost its claim is booked as well: the money is
+ * spent. Booking the same twice changes nothing.
+ */
+export const book = (
+  database: Database,
+  held: Held,
+  { budget, ...spending }: Spending & { readonly budget: string | null },
+): Promise<void> =>
   database.transaction(async (sql) => {
-    const key = [held.project, held.id, record.run, record.iteration, held.epoch];
-    // What the worker had spent when it lost its claim is booked already.
-    const [known] = await sql.query<{ cost_usd: number }>(
-      `select cost_usd from spool.ledger
+    const { project, id, epoch } = held;
+    const { run, iteration, costUsd, isOver } = spending;
+    await lockChange(sql, held);
+    await openRow(sql, held, { run, iteration, budget });
+    const key = [project, id, run, iteration, epoch];
+    const [known] = await sql.query<{ cost_usd: number; budget: string | null }>(
+      `select cost_usd, budget from spool.ledger
        where project = $1 and change = $2 and run = $3 and iteration = $4 and epoch = $5 for update`,
       key,
     );
-    const costUsd = Math.max(0, costOf(record) - (known?.cost_usd ?? 0));
+    const moreUsd = Math.max(0, costUsd - known!.cost_usd);
+    if (moreUsd > 0) {
+      await sql.query(
+        `update spool.ledger set cost_usd = cost_usd + $6
+         where project = $1 and change = $2 and run = $3 and iteration = $4 and epoch = $5`,
+        [...key, moreUsd],
+      );
+      await sql.query('update spool.budget set spent_usd = spent_usd + $2 where id = $1', [known!.budget, moreUsd]);
+    }
     await sql.query(
-      `insert into spool.ledger as l (project, change, run, iteration, epoch, budget, cost_usd)
-       values ($1, $2, $3, $4, $5, $6, $7)
-       on conflict (project, change, run, iteration, epoch) do update set cost_usd = l.cost_usd + excluded.cost_usd`,
-      [...key, budget, costUsd],
-    );
-    await sql.query('update spool.budget set spent_usd = spent_usd + $2 where id = $1', [budget, costUsd]);
-    await sql.query(
-      `update spool.change set cost_usd = cost_usd + $3,
-         spending_usd = case when epoch = $4 then 0 else spending_usd end,
-         reserved_usd = case when epoch = $4 then 0 else reserved_usd end
+      `update spool.change set cost_usd = cost_usd + $3, updated_at = now(),
+         reserved_usd = case when epoch <> $4 then reserved_usd when $5 then 0 else greatest(0, reserved_usd - $3) end
        where project = $1 and id = $2`,
-      [held.project, held.id, costUsd, held.epoch],
+      [project, id, moreUsd, epoch, isOver],
     );
   });
-
-/** The cost of an iteration, with the attempts that were deferred. */
-export const costOf = ({ usage, deferred }: IterationRecord): number =>
-  [usage, ...(deferred ?? []).map((attempt) => attempt.usage)].reduce((sum, each) => sum + (each?.costUsd ?? 0), 0);

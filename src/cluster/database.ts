@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Client, Pool, PoolClient, QueryResultRow } from 'pg';
 import { systemProblem, userError } from '../errors.ts';
 import { withoutPassword } from '../text/address.ts';
 import { withoutControls } from '../text/controls.ts';
@@ -17,13 +17,15 @@ export interface Database extends Sql {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
   /**
    * Calls the listener of a channel for each notification, over one connection. Connects again by itself if it is lost,
-   * until closed. Notifications in between are missed, so listeners must look by themselves now and then.
+   * until closed. Notifications in between are missed, so listeners must look by themselves now and then. Queries are sent
+   * over the same connection while it has nothing to do, so a process at rest has one connection, and notices that it was
+   * cut off.
    */
   listen(listeners: Readonly<Record<string, (payload: string) => void>>): void;
   close(): Promise<void>;
 }
 
-/** Enough for one query, one transaction and one listener at the same time. */
+/** Besides the one that listens: enough for two queries and one transaction at the same time. */
 const maxConnections = 3;
 const connectMs = 5000;
 /** A server that is cut off from the network does not answer at all. */
@@ -59,9 +61,24 @@ export const openDatabase = async (url: string): Promise<Database> => {
     query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
       (await client.query<Row>(text, [...values]).catch(asProblem)).rows,
   });
+  /** The connection that listens, while it has nothing to do. */
+  let free: Client | null = null;
+  const overListener = async <Row extends QueryResultRow>(client: Client, ...query: Parameters<Sql['query']>) => {
+    free = null;
+    try {
+      const rows = await onClient(client).query<Row>(...query);
+      free = client;
+      return rows;
+    } catch (error) {
+      // The answer may still come, and would be taken for that to another query.
+      if (codeOf(error) === 'queue-unreachable') client.emit('error', error as Error);
+      else free = client;
+      throw error;
+    }
+  };
   return {
     name: address,
-    ...onClient(pool),
+    query: (...query) => (free === null ? onClient(pool).query(...query) : overListener(free, ...query)),
     transaction: async (work) => {
       const client = await pool.connect().catch(asProblem);
       // Without a listener, a connection that breaks ends the process.
@@ -92,17 +109,24 @@ export const openDatabase = async (url: string): Promise<Database> => {
       );
       void (async () => {
         while (!closing.signal.aborted) {
-          const client = new pg.Client({ ...settings, query_timeout: 0, statement_timeout: 0 });
+          const client = new pg.Client(settings);
           const lost = new Promise<void>((resolve) => {
             client.on('error', () => resolve());
             client.once('end', resolve);
           });
           client.on('notification', ({ channel, payload }) => listeners[channel]?.(payload ?? ''));
           const started = client.connect().then(() => client.query(commands.join('; ')));
-          await Promise.race([started.then(() => lost), lost, closed]).catch(() => {});
+          const listening = started.then(() => {
+            free = client;
+            return lost;
+          });
+          await Promise.race([listening, lost, closed]).catch(() => {});
+          if (free === client) free = null;
           // A server that is cut off never answers.
           await Promise.race([client.end().catch(() => {}), delay(1000, undefined, { ref: false })]);
-          await delay(1000, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+          // At different times, because all workers lose a server that restarts at the same moment.
+          const pauseMs = 1000 + Math.random() * 2000;
+          await delay(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
         }
       })();
     },

@@ -62,11 +62,14 @@ export interface FollowQueuedOptions {
   /** false: ends with the last event that there is now. */
   readonly wait: boolean;
   readonly signal: AbortSignal;
+  /** Called whenever all that there is has been read. */
+  readonly onIdle?: () => void;
   /** Called when the queue cannot be reached, once for each time. */
   readonly onTrouble: (problem: string) => void;
 }
 
-const pollMs = 1000;
+/** As often as workers copy events. They do not notify: Postgres wakes every listening worker for every notification. */
+const pollMs = 500;
 const maxLines = 500;
 
 /**
@@ -77,15 +80,16 @@ const maxLines = 500;
 export async function* followQueued(
   database: Database,
   key: ChangeKey,
-  { run: wanted, fromIteration, wait, signal, onTrouble }: FollowQueuedOptions,
+  { run: wanted, fromIteration, wait, signal, onIdle, onTrouble }: FollowQueuedOptions,
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const wake = createWake(signal);
-  const isOurs = `${key.project} ${key.id}`;
-  if (wait) database.listen({ spool_event: (payload) => payload === isOurs && wake.now(), spool_queue: wake.now });
+  if (wait) database.listen({ spool_queue: wake.now });
   let run = wanted;
   let before: string | null = null;
   let fold = run === null ? null : createLineFolder({ run, fromIteration });
-  const read = createLineReader(database, key, fromIteration);
+  let read = createLineReader(database, key, fromIteration);
+  /** The queue had this run. Another one then means that its worker was lost before it could push anything of it. */
+  let wasCurrent = false;
   let lastId = 0;
   let view: RunView | null = null;
   /** The end of an attempt, which is the end of the run only if the queue says so. */
@@ -114,11 +118,20 @@ export async function* followQueued(
           end = null;
           said = '';
           view = folded.view;
-          yield { event: folded.event, view };
+          yield { event: folded.event, view, line: folded.line };
         }
         if (lines.length < maxLines) break;
         lines = await read(run!, lastId);
       }
+      wasCurrent ||= run !== null && row.run === run;
+      if (wait && wasCurrent && isActive(row) && row.run !== null && row.run !== run && !hasEnded(end)) {
+        run = row.run;
+        fold = createLineFolder({ run, fromIteration: 1 });
+        read = createLineReader(database, key, 1);
+        [end, wasCurrent] = [null, false];
+        continue;
+      }
+      onIdle?.();
       const isOver = !isActive(row) || (run !== null && row.run !== run);
       if (isOver || !wait) {
         if (end !== null && (row.run !== run || agrees(row.state, end.view.status))) yield end;
@@ -137,6 +150,9 @@ export async function* followQueued(
   }
 }
 
+/** Not if it was interrupted: another worker continues it, or begins again. */
+const hasEnded = (end: FollowedEvent | null): boolean => end !== null && end.view.status !== 'interrupted';
+
 interface Line {
   readonly id: number;
   readonly line: string;
@@ -154,6 +170,29 @@ const createLineReader = (sql: Sql, { project, id }: ChangeKey, fromIteration: n
       [project, id, run, after, first ?? 0],
     );
   };
+};
+
+export interface LinesOf {
+  readonly run: string;
+  readonly iteration: number;
+  /** The id of the last line that is known; 0 for none. */
+  readonly after: number;
+}
+
+/** The lines of an iteration, in order, at most `maxLines`. */
+export const linesOfIteration = async (sql: Sql, key: ChangeKey, of: LinesOf): Promise<Line[]> => {
+  const { run, iteration, after } = of;
+  const [first, end] = [
+    await firstIdOf(sql, key, { run, iteration }),
+    await firstIdOf(sql, key, { run, iteration: iteration + 1 }),
+  ];
+  if (first === null) return [];
+  return sql.query<{ id: number; line: string }>(
+    `select id, line from spool.event
+     where project = $1 and change = $2 and run = $3 and id > $4 and id >= $5 and ($6::bigint is null or id < $6)
+     order by id limit ${maxLines}`,
+    [key.project, key.id, run, after, first, end],
+  );
 };
 
 /** Where an iteration begins; null if it has not begun. */

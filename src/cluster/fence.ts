@@ -1,4 +1,4 @@
-import { branchOf } from '../changes/ids.ts';
+import { branchOf } from '../changes/branch.ts';
 import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
 import { messageOf, storeFiles } from '../git/stored-files.ts';
 import { isObject, parseJson } from '../text/shape.ts';
@@ -108,6 +108,8 @@ export type TakenFence =
   | { readonly kind: 'lost'; readonly why: string }
   /** The remote cannot be reached now. */
   | { readonly kind: 'unreachable'; readonly why: string }
+  /** The mirror on this machine cannot be written. */
+  | { readonly kind: 'unstored'; readonly why: string }
   | { readonly kind: 'failed'; readonly why: string };
 
 /** How often a fence is taken again if the previous owner pushed meanwhile. */
@@ -123,13 +125,17 @@ export const takeFence = async (
   { claim: given, onRaised }: { readonly claim: Claim; readonly onRaised: (claim: Claim) => void },
 ): Promise<TakenFence> => {
   let claim = given;
+  /** Pushed by this call, without an answer of the remote. */
+  const own = new Set<string>();
   for (let attempt = 0; attempt < maxTries; attempt++) {
     const found = await readFence(remote, claim.id);
+    if (found === 'changed') continue;
     if ('why' in found) return { kind: 'unreachable', why: `the remote cannot be read: ${found.why}` };
-    const unknown = unknownFence(claim, found);
+    const isOwn = found.commit !== null && own.has(found.commit);
+    const unknown = isOwn ? null : unknownFence(claim, found);
     if (unknown !== null) return { kind: 'failed', why: unknown };
     const before = found.note;
-    if (before !== null && before.epoch >= claim.epoch) {
+    if (before !== null && before.epoch >= claim.epoch && !isOwn) {
       const raised = await raiseEpoch(database, claim, before.epoch);
       if (raised === null) return { kind: 'lost', why: 'another worker has taken it' };
       claim = raised;
@@ -151,9 +157,10 @@ export const takeFence = async (
       base: isNew ? null : found.commit,
       files: new Map(),
       message: fenceMessage(claim.id, note),
-      parents: found.commit === null ? [] : [found.commit],
+      // A new run replaces the branch. What was on it stays reachable, whoever pushed it.
+      parents: [found.commit, isNew ? found.tip : null].filter((commit) => commit !== null),
     });
-    if ('why' in stored) return { kind: 'failed', why: stored.why };
+    if ('why' in stored) return { kind: 'unstored', why: stored.why };
     const announced = { fence: stored.commit, tip: null, before: { fence: found.commit, tip: found.tip } };
     if (!(await announce(database, claim, announced))) return { kind: 'lost', why: 'another worker has taken it' };
     const pushed = await pushRefs(remote, [
@@ -168,6 +175,7 @@ export const takeFence = async (
       await confirm(database, claim);
       return { kind: 'taken', claim, commit: stored.commit, note, tip: found.tip };
     }
+    own.add(stored.commit);
     if (pushed.kind === 'unknown' && attempt === maxTries - 1)
       return { kind: 'unreachable', why: `nothing can be pushed to the remote: ${pushed.why}` };
   }
@@ -180,8 +188,14 @@ interface FoundFence {
   readonly tip: string | null;
 }
 
-/** Reads the fence and the branch of a change, and fetches both into the mirror. */
-const readFence = async (remote: Remote, change: string): Promise<FoundFence | { readonly why: string }> => {
+/**
+ * Reads the fence and the branch of a change, and fetches both into the mirror. `changed` if another worker has pushed
+ * meanwhile.
+ */
+const readFence = async (
+  remote: Remote,
+  change: string,
+): Promise<FoundFence | { readonly why: string } | 'changed'> => {
   const [fence, branch] = [fenceRef(change), branchRef(change)];
   const read = await readRemoteRefs(remote, [fence, branch]);
   if (!read.ok) return { why: read.why };
@@ -192,9 +206,9 @@ const readFence = async (remote: Remote, change: string): Promise<FoundFence | {
   ];
   const problem = wanted.length === 0 ? null : await fetchRefs(remote, wanted);
   if (problem !== null) return { why: problem };
-  const message = commit === null ? null : await messageOf(remote.mirror, commit);
-  // The remote may have changed between the two calls: the next one finds out.
-  return { commit, tip, note: message === null ? null : parseFence(message) };
+  if (commit === null) return { commit, tip, note: null };
+  const message = await messageOf(remote.mirror, commit);
+  return message === null ? 'changed' : { commit, tip, note: parseFence(message) };
 };
 
 /** A person has asked for a new run, and no worker has begun it. */
@@ -255,7 +269,7 @@ export type PushedFence =
   | { readonly kind: 'pushed' }
   /** Another worker owns the change: the database or the remote has refused the push. */
   | { readonly kind: 'lost'; readonly why: string }
-  /** Someone else has changed the branch. */
+  /** Someone else has changed the branch, or an agent has damaged the clone: it never succeeds. */
   | { readonly kind: 'conflict'; readonly why: string }
   /** It may succeed later. */
   | { readonly kind: 'failed'; readonly why: string };
@@ -275,7 +289,11 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
     await confirm(database, claim);
     return { kind: 'pushed' };
   }
-  if (pushed.kind === 'denied') return { kind: 'conflict', why: pushed.why };
+  if (pushed.kind === 'denied')
+    return {
+      kind: 'conflict',
+      why: `the remote refuses what the worker pushes to ${branchOf(claim.id)}: ${pushed.why}`,
+    };
   const read = await readRemoteRefs(remote, [fenceRef(claim.id)]);
   if (!read.ok) return { kind: 'failed', why: pushed.why };
   const now = read.refs.get(fenceRef(claim.id)) ?? null;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { branchOf } from '../changes/ids.ts';
+import { branchOf } from '../changes/branch.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
 import {
@@ -12,17 +12,18 @@ import {
   type Remote,
 } from '../git/remote.ts';
 import { messageOf, readStoredFile, readStoredFiles } from '../git/stored-files.ts';
+import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
 import { parseView } from '../store/formats.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import { newPrivateFolder } from '../store/folders.ts';
-import { addTransferred } from '../store/transfer.ts';
 import { parseJson } from '../text/shape.ts';
 import type { ChangeRow } from './change-row.ts';
+import { whyUnusable } from './check-claim.ts';
 import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
 
-type Published = Pick<ChangeRow, 'id' | 'project' | 'detail' | 'fence' | 'open_fences'>;
+type Published = Pick<ChangeRow, 'id' | 'project' | 'request' | 'run' | 'detail' | 'fence' | 'open_fences'>;
 
 /** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
 const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | { readonly why: string }> => {
@@ -78,6 +79,8 @@ export const fetchRun = async (
   of: ChangeRef,
   url: string,
 ): Promise<FetchedRun | { readonly why: string }> => {
+  const unusable = whyUnusable(row);
+  if (unusable !== null) return { why: unusable };
   const remote = await openPrivateMirror(url, of.env);
   if ('why' in remote) return remote;
   const { root: cwd } = of.project;
@@ -97,6 +100,8 @@ export const fetchRun = async (
   const note = parseFence((await messageOf(remote.mirror, fence)) ?? '');
   const view = parseView(upgradeView(parseJson(files?.get('state/state.json')?.toString('utf8') ?? '')));
   if (files === null || note === null || !view) return { why: 'the state of its run cannot be read' };
+  if (view.run !== row.run || view.workspace?.branch !== branchOf(row.id))
+    return { why: 'the state on the remote is not that of its run' };
   // What runs here is what this machine trusts: workers take their checks from config.json.
   if (view.settings?.explicit.includes('verify'))
     return { why: 'its run has verify commands that are not those of the project' };
@@ -104,10 +109,15 @@ export const fetchRun = async (
     return { why: `${branchOf(row.id)} has other commits here than on the remote: rename or delete it` };
   const copied =
     (await fetchFromMirror(remote, cwd, [`+${ownFence}:${ownFence}`])) ??
-    (await checkpointRefs(cwd, row.id, note.checkpoints));
+    (await checkpointRefs(
+      cwd,
+      row.id,
+      note.checkpoints.filter(({ run }) => run === view.run),
+    ));
   await git(['update-ref', '-d', ownFence], { cwd });
   if (copied !== null) return { why: copied };
-  addTransferred(of, files);
+  const { prompt, base } = row.request;
+  adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files });
   return { remote, fence, tip };
 };
 

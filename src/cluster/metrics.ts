@@ -39,7 +39,6 @@ export interface MetricsOptions {
 /** Serves /metrics for Prometheus and /healthz. Returns the address, and a function that closes it. */
 export const serveMetrics = async (options: MetricsOptions) => {
   const { address, status } = options;
-  const readQueue = shared(() => queueFigures(options.database), queueMs);
   const server = createServer((request, response) => {
     void (async () => {
       const reply = (code: number, text: string) =>
@@ -48,7 +47,7 @@ export const serveMetrics = async (options: MetricsOptions) => {
       const { pathname } = new URL(request.url ?? '/', 'http://worker');
       if (pathname === '/healthz') return reply(...health(status()));
       if (pathname !== '/metrics') return reply(404, 'see /metrics and /healthz\n');
-      return reply(200, render(options, await readQueue()));
+      return reply(200, render(options, await queueFigures(options.database)));
     })();
   });
   server.listen(address.port, address.host);
@@ -74,41 +73,27 @@ const health = ({ silentMs, leaseMs, draining }: WorkerStatus): [number, string]
 
 const states = ['queued', 'running', 'waiting', 'paused', 'stopped', 'complete', 'failed', 'limit', 'blocked'];
 
+/** How an attempt can end. */
+const outcomes = ['lost', ...states.filter((state) => state !== 'running')];
+
+/** What spool.queue_figures returns. */
 interface QueueFigures {
-  readonly states: ReadonlyMap<string, number>;
+  readonly states: Readonly<Record<string, number>>;
+  /** Attempts that have ended, by outcome. */
+  readonly attempts: Readonly<Record<string, number>>;
+  readonly refused: number;
   readonly available: number;
+  readonly oldestMs: number;
   readonly silent: number;
   readonly costUsd: number;
   readonly workers: Readonly<Record<'ready' | 'draining' | 'silent', number>>;
 }
 
-/** The figures are as old as this at most: several may ask at a time. */
-const queueMs = 1000;
-
 /** Returns null if the database cannot be reached. */
 const queueFigures = async (database: Database): Promise<QueueFigures | null> => {
   try {
-    const rows = await database.query<{ state: string; changes: number; available: number; silent: number }>(
-      `select state, count(*) as changes, count(*) filter (where state in ('queued', 'waiting') and available_at <= now())
-         as available, count(*) filter (where state = 'running' and lease_until < now()) as silent
-       from spool.change group by state`,
-    );
-    const [costs] = await database.query<{ cost: number }>(
-      'select coalesce(sum(cost_usd), 0) as cost from spool.ledger',
-    );
-    const [workers] = await database.query<QueueFigures['workers'] & Record<string, number>>(
-      `select count(*) filter (where is_silent) as silent, count(*) filter (where draining and not is_silent) as draining,
-         count(*) filter (where not draining and not is_silent) as ready
-       from (select draining, seen_at < now() - lease_ms * interval '1 millisecond' as is_silent from spool.worker) w`,
-    );
-    const sum = (name: 'available' | 'silent') => rows.reduce((total, row) => total + row[name], 0);
-    return {
-      states: new Map(rows.map(({ state, changes }) => [state, changes])),
-      available: sum('available'),
-      silent: sum('silent'),
-      costUsd: costs!.cost,
-      workers: workers!,
-    };
+    const [row] = await database.query<{ figures: QueueFigures }>('select spool.queue_figures() as figures');
+    return row!.figures;
   } catch {
     return null;
   }
@@ -184,7 +169,7 @@ const metricsOf = (queue: QueueFigures): Metric[] => [
     name: 'spool_queue_changes',
     type: 'gauge',
     help: 'Changes in the queue, by state.',
-    samples: states.map((state): Sample => [{ state }, queue.states.get(state) ?? 0]),
+    samples: states.map((state): Sample => [{ state }, queue.states[state] ?? 0]),
   },
   {
     name: 'spool_queue_available',
@@ -193,10 +178,28 @@ const metricsOf = (queue: QueueFigures): Metric[] => [
     samples: [[{}, queue.available]],
   },
   {
+    name: 'spool_queue_oldest_available_seconds',
+    type: 'gauge',
+    help: 'How long the change that has been available for the longest time has waited for a worker.',
+    samples: [[{}, Math.round(queue.oldestMs) / 1000]],
+  },
+  {
     name: 'spool_queue_silent',
     type: 'gauge',
     help: 'Running changes whose worker has not renewed its lease.',
     samples: [[{}, queue.silent]],
+  },
+  {
+    name: 'spool_queue_attempts_total',
+    type: 'counter',
+    help: 'Attempts of all workers that have ended, by outcome. Those of a worker that died are lost.',
+    samples: outcomes.map((outcome): Sample => [{ outcome }, queue.attempts[outcome] ?? 0]),
+  },
+  {
+    name: 'spool_queue_refused_pushes_total',
+    type: 'counter',
+    help: 'Pushes of all workers that were refused because another worker owns the change.',
+    samples: [[{}, queue.refused]],
   },
   {
     name: 'spool_queue_cost_usd_total',
@@ -229,12 +232,3 @@ const labelText = (labels: Sample[0]): string => {
 
 const escaped = (value: string): string =>
   value.replaceAll(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
-
-/** Callers within this time get the same answer. */
-const shared = <Result>(work: () => Promise<Result>, ms: number): (() => Promise<Result>) => {
-  let last: { readonly atMs: number; readonly answer: Promise<Result> } | null = null;
-  return () => {
-    if (last === null || performance.now() - last.atMs > ms) last = { atMs: performance.now(), answer: work() };
-    return last.answer;
-  };
-};

@@ -1,5 +1,7 @@
 import { userError } from '../errors.ts';
+import { claimMigration } from './claim-function.ts';
 import type { Database, Sql } from './database.ts';
+import { figuresMigration } from './figures-function.ts';
 import { grantRights } from './roles.ts';
 
 /*
@@ -119,6 +121,7 @@ const migrations: readonly string[] = [
     folder      text not null default ''
   );
   `,
+  `${claimMigration}${figuresMigration}`,
 ];
 
 /** The version that this program needs. */
@@ -132,23 +135,38 @@ export interface Migrated {
   readonly to: number;
 }
 
-/** Creates the tables, or brings them up to date. Needs a role that may create them. */
-export const migrate = (database: Database): Promise<Migrated> =>
-  database.transaction(async (sql) => {
-    await sql.query('select pg_advisory_xact_lock($1)', [migrationLock]);
-    await sql.query('create schema if not exists spool');
-    await sql.query(
-      `create table if not exists spool.migration (version integer primary key, applied_at timestamptz not null default now())`,
-    );
-    const from = await versionIn(sql);
-    for (const [index, migration] of migrations.entries()) {
-      if (index < from) continue;
-      await sql.query(migration);
-      await sql.query('insert into spool.migration (version) values ($1)', [index + 1]);
+/** A lock that is waited for stops workers as well, so it is given up and tried again. */
+const lockMs = 1000;
+const maxTries = 10;
+
+/** Creates the tables, or brings them up to date, or to an older version. Needs a role that may create them. */
+export const migrate = async (database: Database, upTo = schemaVersion): Promise<Migrated> => {
+  for (let tries = 1; ; tries++)
+    try {
+      return await database.transaction((sql) => migrateIn(sql, upTo));
+    } catch (error) {
+      if (tries === maxTries || (error as { code?: unknown }).code !== lockNotAvailable) throw error;
     }
-    await grantRights(sql);
-    return { from, to: Math.max(from, schemaVersion) };
-  });
+};
+
+const lockNotAvailable = '55P03';
+
+const migrateIn = async (sql: Sql, upTo: number): Promise<Migrated> => {
+  await sql.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+  await sql.query(`set local lock_timeout = ${lockMs}`);
+  await sql.query('create schema if not exists spool');
+  await sql.query(
+    `create table if not exists spool.migration (version integer primary key, applied_at timestamptz not null default now())`,
+  );
+  const from = await versionIn(sql);
+  for (const [index, migration] of migrations.slice(0, upTo).entries()) {
+    if (index < from) continue;
+    await sql.query(migration);
+    await sql.query('insert into spool.migration (version) values ($1)', [index + 1]);
+  }
+  await grantRights(sql);
+  return { from, to: Math.max(from, upTo) };
+};
 
 const versionIn = async (sql: Sql): Promise<number> => {
   const [row] = await sql.query<{ version: number | null }>('select max(version) as version from spool.migration');

@@ -51,12 +51,10 @@ export const mirrorRun = (sql: Sql, held: Held, { project }: Pick<Clone, 'projec
       const isFirst = tail?.run !== view.run;
       if (isFirst) await openTail(view.run);
       else open.push(...linesOf(tail!.journal));
-      const hadLines = open.length > 0;
       await insert(view.run);
       const text = JSON.stringify(view);
       if (text !== shown && !(await saveView(sql, held, view, text))) return false;
       shown = text;
-      if (hadLines) await sql.query(`select pg_notify('spool_event', $1)`, [`${held.project} ${held.id}`]);
       return true;
     },
     close: () => tail?.journal.close(),
@@ -82,9 +80,9 @@ const lastSeq = async (sql: Sql, { project, id }: Held, run: string): Promise<nu
 
 const saveView = async (sql: Sql, held: Held, view: RunView, text: string): Promise<boolean> => {
   const rows = await sql.query(
-    `update spool.change set run = $4, iteration = $5, view = $6::jsonb, spending_usd = $7, updated_at = now()
+    `update spool.change set run = $4, iteration = $5, view = $6::jsonb, updated_at = now()
      where project = $1 and id = $2 and epoch = $3 and state = 'running' returning id`,
-    [held.project, held.id, held.epoch, view.run, view.iteration, text, view.currentUsage?.costUsd ?? 0],
+    [held.project, held.id, held.epoch, view.run, view.iteration, text],
   );
   return rows.length > 0;
 };

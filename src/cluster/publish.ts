@@ -1,6 +1,8 @@
-import { branchOf } from '../changes/ids.ts';
+import { join } from 'node:path';
+import { branchOf } from '../changes/branch.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointPattern, workRef } from '../git/checkpoint.ts';
+import { type Failed, reasonFor } from '../git/outcome.ts';
 import { fetchFromClone, inMirror, type Remote } from '../git/remote.ts';
 import { storeFiles } from '../git/stored-files.ts';
 import { transferableFiles } from '../store/transfer.ts';
@@ -44,7 +46,7 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
 
   const push = async ({ inbox, work = null, settlement }: News): Promise<PushedFence> => {
     const refs = await copyWork(remote.mirror, clone.top, claim.id);
-    if ('why' in refs) return { kind: 'failed', why: refs.why };
+    if ('why' in refs) return { kind: refs.isDamaged ? 'conflict' : 'failed', why: refs.why };
     const changed = new Map<string, { stamp: string; content: Buffer }>();
     const files = transferableFiles(of);
     for (const { path, stamp, read } of files) {
@@ -113,13 +115,34 @@ const newIn = (checkpoints: Checkpoints, before: Checkpoints): string[] => {
   return [...new Set(checkpoints.map(({ commit }) => commit))].filter((commit) => !known.has(commit));
 };
 
-type CopiedWork = { readonly tip: string | null; readonly checkpoints: Checkpoints } | { readonly why: string };
+type CopiedWork = { readonly tip: string | null; readonly checkpoints: Checkpoints } | CopyProblem;
+
+interface CopyProblem {
+  readonly why: string;
+  /** Whether an agent has made the clone unusable. Trying again does not help. */
+  readonly isDamaged: boolean;
+}
+
+/** Returns why git cannot use a clone; null if it can. */
+const damageOf = async (top: string): Promise<CopyProblem | null> => {
+  const found = await git(['rev-parse', '--resolve-git-dir', join(top, '.git')], { cwd: top });
+  return found.code === 0 ? null : damaged(found);
+};
+
+const damaged = (result: Failed): CopyProblem => ({
+  why: `its clone is damaged: ${reasonFor(result)}`,
+  isDamaged: true,
+});
 
 /** Copies the branch and the checkpoints of a clone into the mirror. */
 const copyWork = async (mirror: string, top: string, change: string): Promise<CopiedWork> => {
   const own = `refs/spool/clones/${keyOf(change)}`;
   const branch = `refs/heads/${branchOf(change)}`;
+  const damage = await damageOf(top);
+  if (damage !== null) return damage;
   const there = await git(['for-each-ref', '--format=%(objectname)', branch], { cwd: top });
+  // A branch that cannot be read is not one that does not exist: the state must not be pushed without its commits.
+  if (there.code !== 0) return damaged(there);
   const isThere = there.stdout.trim() !== '';
   const problem = await fetchFromClone(mirror, top, [
     ...(isThere ? [`+${branch}:${own}/branch`] : []),
@@ -127,12 +150,12 @@ const copyWork = async (mirror: string, top: string, change: string): Promise<Co
     // A pattern, because there may be none.
     `+${workRef(change)}*:${own}/work*`,
   ]);
-  if (problem !== null) return { why: problem };
+  if (problem !== null) return (await damageOf(top)) ?? { why: problem, isDamaged: false };
   const { code, stdout, stderr } = await git(
     ['for-each-ref', '--sort=creatordate', '--format=%(objectname) %(refname)', `${own}/`],
     inMirror(mirror),
   );
-  if (code !== 0) return { why: stderr };
+  if (code !== 0) return { why: stderr, isDamaged: false };
   const refs = stdout
     .split('\n')
     .filter(Boolean)

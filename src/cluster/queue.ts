@@ -61,10 +61,14 @@ const addOne = async (
 };
 
 /** What a lease, the worker and other changes say about a change. */
-const circumstances = `w.seen_at as worker_seen, c.state = 'running' and c.lease_until < now() as is_silent, now() as now,
-  (select o.id from spool.change o where o.project = c.project and o.id <> c.id and o.state = 'running'
-     and o.lease_until >= now() and o.requirements && c.requirements and c.state in ('queued', 'waiting')
-   limit 1) as blocked_by`;
+export const circumstances = `w.seen_at as worker_seen, c.state = 'running' and c.lease_until < now() as is_silent, now() as now,
+  case when c.state in ('queued', 'waiting') and c.requirements <> '{}' then (
+    select o.id from unnest(c.requirements) as r (name)
+    join spool.holding h on h.project = c.project and h.requirement = hashtextextended(r.name, 0)
+    join spool.change o on o.project = h.project and o.id = h.change
+    where o.id <> c.id and o.state = 'running' and o.lease_until >= now() and o.requirements && c.requirements
+    limit 1
+  ) end as blocked_by`;
 
 /** The changes of some repositories, or of all, with the state that their lease says. */
 export const listQueue = (sql: Sql, projects: readonly string[] | null): Promise<ListedChange[]> =>

@@ -6,19 +6,26 @@ import { removeSafely } from '../files/safe.ts';
 import { openMirror, readRemoteRefs, type Remote } from '../git/remote.ts';
 import type { Database } from './database.ts';
 import { fenceRef } from './fence.ts';
-import { listQueue } from './queue.ts';
+import { type ListedChange, listQueue } from './queue.ts';
+
+export interface Recovered {
+  /** The changes whose fence was another one. */
+  readonly changes: readonly string[];
+  /** Those that workers run now, which are left as they are. */
+  readonly skipped: readonly string[];
+}
 
 /**
  * Tells a database that was restored from a backup which fences the remote has. Workers continue only what a worker has
- * announced, and the announcements after the backup are lost. Returns the changes whose fence was another one.
+ * announced, and the announcements after the backup are lost.
  */
 export const recoverFences = async (
   database: Database,
   { project, url }: { readonly project: string; readonly url: string },
-): Promise<string[]> => {
-  const changes = (await listQueue(database, [project])).filter(
-    ({ state, is_silent: isSilent }) => state !== 'running' || isSilent,
-  );
+): Promise<Recovered> => {
+  const all = await listQueue(database, [project]);
+  const isHeld = ({ state, is_silent: isSilent }: ListedChange) => state === 'running' && !isSilent;
+  const changes = all.filter((change) => !isHeld(change));
   const found = await fencesOn(
     url,
     changes.map(({ id }) => id),
@@ -34,7 +41,7 @@ export const recoverFences = async (
     );
     if (rows.length > 0) recovered.push(id);
   }
-  return recovered;
+  return { changes: recovered, skipped: all.filter(isHeld).map(({ id }) => id) };
 };
 
 const fencesOn = async (url: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {

@@ -3,16 +3,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FlagValues } from '../config/flags.ts';
 import { userError } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
-import { openMirror, type Remote } from '../git/remote.ts';
-import { shortHash } from '../changes/ids.ts';
+import { cleanMirror, openMirror, type Remote } from '../git/remote.ts';
+import { shortHash } from '../changes/short-hash.ts';
 import { acquireLock, beatMs } from '../store/lock.ts';
 import { version } from '../text/version.ts';
-import { type Attempt, startAttempt } from './attempt.ts';
+import { type Attempt, startAttempt } from './attempt/attempt.ts';
 import type { Claim } from './change-row.ts';
-import { claimNext, renewClaims } from './claims.ts';
-import { endLeftAgents, removeLeftClones, type WorkerFolders } from './clone.ts';
+import { claimNext, type Held, renewClaims } from './claims.ts';
+import type { WorkerFolders } from './clone.ts';
 import type { Database } from './database.ts';
+import { endLeftAgents, removeLeftClones } from './left-clones.ts';
 import { newCounters, serveMetrics } from './metrics.ts';
+import { pollDelayMs, wakeDelayMs } from './pace.ts';
+import { bookLeft } from './unbooked.ts';
 
 interface Repository {
   /** Its key in the queue. */
@@ -33,6 +36,10 @@ export interface WorkerOptions {
   /** Where mirrors and clones are. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Variables that agents and commands do not get. */
+  readonly withheld: readonly string[];
+  /** Files with credentials of the worker. */
+  readonly secrets: readonly string[];
   readonly settings: FlagValues;
   /** Where to serve metrics; null for nowhere. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
@@ -43,9 +50,9 @@ export interface WorkerOptions {
   readonly stop: AbortSignal;
 }
 
-/** How often the queue is looked at without a notification. */
-const pollMs = 2000;
 const deadlineMs = 200;
+/** How long a worker takes nothing after a problem of its machine. */
+const restMs = 60_000;
 /** How long a worker that exits tries to book what its agents have spent. */
 const bookingMs = 10_000;
 
@@ -56,6 +63,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   const remotes = await openRemotes(options);
   for (const [project, { folders }] of remotes) {
     await endLeftAgents(folders);
+    await bookLeft(database, folders);
     await removeLeftClones(database, { folders, project }, options.env);
   }
   await registerName(options, lock.id).catch((error: unknown) => {
@@ -68,6 +76,11 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   const wake = createWake();
   /** When the last renewal that succeeded was sent. */
   let renewedMs = performance.now();
+  /** Of the queue, this one included. */
+  let workers = 1;
+
+  /** When this machine may take changes again. */
+  let restUntilMs = 0;
 
   let hasLostName = false;
   const metrics = options.metrics === null ? null : await openMetrics(options.metrics);
@@ -75,7 +88,9 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   const beat = async (): Promise<void> => {
     const sentMs = performance.now();
     const held = [...running].map((attempt) => ({ attempt, ...attempt.held() }));
-    if (!(await register(options, lock.id))) return loseName();
+    const registered = await register(options, lock.id);
+    if (registered === null) return loseName();
+    ({ workers } = registered);
     const kept = held.length === 0 ? [] : await renewClaims(database, options, held);
     renewedMs = sentMs;
     for (const { attempt, project, id } of held)
@@ -91,7 +106,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   }, deadlineMs);
   const beatLock = setInterval(() => lock.beat(), beatMs);
   database.listen({
-    spool_queue: wake.now,
+    spool_queue: () => wake.after(wakeDelayMs(workers)),
     spool_inbox: () => running.forEach((attempt) => attempt.look()),
   });
   drain.addEventListener('abort', () => {
@@ -105,8 +120,8 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
 
   try {
     while (!drain.aborted && !stop.aborted && !hasLostName) {
-      const claim = running.size < slots && isInTouch() ? await tryToClaim() : null;
-      if (claim === null) await wake.within(pollMs * (0.75 + Math.random() / 2));
+      const claim = canTakeMore() ? await tryToClaim() : null;
+      if (claim === null) await wake.within(pollDelayMs({ workers, leaseMs }));
     }
     log(running.size === 0 ? 'nothing is running' : `finishing ${running.size} iterations`);
     await Promise.all([...running].map((attempt) => attempt.ended));
@@ -141,8 +156,15 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
     return server;
   }
 
-  function isInTouch(): boolean {
-    return performance.now() - renewedMs <= leaseMs / 2;
+  function canTakeMore(): boolean {
+    const isInTouch = performance.now() - renewedMs <= leaseMs / 2;
+    return running.size < slots && isInTouch && performance.now() >= restUntilMs;
+  }
+
+  /** Otherwise a machine with a full disk would take one change after another. */
+  function rest(why: string): void {
+    log(`taking no changes for ${Math.round(restMs / 1000)}s: ${why}`);
+    restUntilMs = performance.now() + restMs;
   }
 
   async function tryToClaim(): Promise<Claim | null> {
@@ -160,11 +182,21 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   function start(claim: Claim): void {
     log(`${claim.id}: taken (epoch ${claim.epoch})`);
     const { remote, folders } = remotes.get(claim.project)!;
-    const attempt = startAttempt({ ...options, counters, claim, remote, folders });
+    const isSame = ({ project, id }: Held) => project === claim.project && id === claim.id;
+    const previous = Promise.all([...running].filter((each) => isSame(each.held())).map((each) => each.ended));
+    const attempt = startAttempt({
+      ...options,
+      counters,
+      claim,
+      remote,
+      folders,
+      onMachineProblem: rest,
+      previous: previous.then(() => {}),
+    });
     running.add(attempt);
     void attempt.ended.finally(() => {
       running.delete(attempt);
-      const { booked } = attempt;
+      const booked = attempt.booked();
       bookings.add(booked);
       void booked.finally(() => bookings.delete(booked));
       wake.now();
@@ -190,6 +222,7 @@ const openRemotes = async ({ repositories, folder }: WorkerOptions): Promise<Map
     const folders = { repository, changes: join(repository, 'changes') };
     createFolder(folders.changes);
     const remote = { mirror: join(repository, 'mirror.git'), url };
+    cleanMirror(remote);
     const problem = await openMirror(remote, repository);
     if (problem !== null) throw userError('io', remote.mirror, problem);
     opened.set(project, { remote, folders });
@@ -211,7 +244,7 @@ const lockFolder = ({ folder, name }: WorkerOptions) => {
 const registerName = async (options: WorkerOptions, instance: string): Promise<void> => {
   const { database, name } = options;
   let seenFirst: Date | null = null;
-  while (!(await register(options, instance))) {
+  while ((await register(options, instance)) === null) {
     const [other] = await database.query<{ host: string; seen_at: Date }>(
       'select host, seen_at from spool.worker where name = $1',
       [name],
@@ -223,12 +256,12 @@ const registerName = async (options: WorkerOptions, instance: string): Promise<v
   }
 };
 
-/** Returns false if another worker has the name. The lock of the folder proves that one on this folder is dead. */
+/** Returns the number of workers; null if another one has the name. The lock of the folder proves that one on this folder is dead. */
 const register = async (
   { database, name, host, slots, labels, repositories, leaseMs, drain, folder }: WorkerOptions,
   instance: string,
-): Promise<boolean> => {
-  const rows = await database.query(
+): Promise<{ readonly workers: number } | null> => {
+  const [registered] = await database.query<{ workers: number }>(
     `insert into spool.worker as w (name, host, version, slots, labels, projects, lease_ms, draining, instance, folder)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (name) do update set host = $2, version = $3, slots = $4, labels = $5, projects = $6, lease_ms = $7,
@@ -236,7 +269,7 @@ const register = async (
        started_at = case when w.instance = $9 then w.started_at else now() end
      where w.instance = $9 or (w.host = $2 and w.folder = $10)
        or w.seen_at < now() - w.lease_ms * interval '1 millisecond'
-     returning name`,
+     returning (select greatest(1, count(*)) from spool.worker) as workers`,
     [
       name,
       host,
@@ -250,21 +283,31 @@ const register = async (
       folder,
     ],
   );
-  return rows.length > 0;
+  return registered ?? null;
 };
 
 interface Wake {
   now(): void;
+  /** Calls `now` later. Calls until then are one. */
+  after(ms: number): void;
   within(ms: number): Promise<void>;
 }
 
 const createWake = (): Wake => {
   let isRung = false;
   let ring: (() => void) | null = null;
+  let pending: NodeJS.Timeout | null = null;
+  const now = (): void => {
+    isRung = true;
+    ring?.();
+  };
   return {
-    now: () => {
-      isRung = true;
-      ring?.();
+    now,
+    after: (ms) => {
+      pending ??= setTimeout(() => {
+        pending = null;
+        now();
+      }, ms).unref();
     },
     within: async (ms) => {
       if (!isRung)

@@ -26,7 +26,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, env, terminal } = invocation;
   const project = findProject(cwd);
   const change = await resolveChange(project, args[0]!);
-  const { onto, force, keepBranch } = rawFlags;
+  const { onto, force, keepBranch, dryRun } = rawFlags;
   const queue = await queueOf(invocation, project);
   const ref = { project, change, env };
   const queued = queue === null ? null : await import('./shared/queued-land.ts');
@@ -60,14 +60,15 @@ export const run = async (invocation: Invocation): Promise<number> => {
       onto: (onto as string | undefined) ?? null,
       force: Boolean(force),
       keepBranch: Boolean(keepBranch),
+      dryRun: Boolean(dryRun),
       say: (line) => redacted.say(line),
       confirm: confirmOn(terminal),
     };
     const { passLists } = settings;
     const outcome = await withProcessScope({ env, passLists, ownsProcess: true }, () => land(request));
     const onRemote =
-      fetched && (await queued!.concludeLanding(fetched, ref, { since, keepBranch: Boolean(keepBranch) }));
-    redacted.answer(onRemote === null ? outcome : `${outcome} ${onRemote}`);
+      fetched && !dryRun && (await queued!.concludeLanding(fetched, ref, { since, keepBranch: Boolean(keepBranch) }));
+    redacted.answer(!onRemote ? outcome : `${outcome} ${onRemote}`);
     return 0;
   } catch (error) {
     const signal = stopSignals.received();

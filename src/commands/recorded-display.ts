@@ -49,6 +49,14 @@ export const displayRecorded = ({
   return forTerminal(createLiveReporter(terminal, options), redactor);
 };
 
+/** Without the end of the run, after which other commands come next on another machine. */
+export const withoutEnd = (display: Display): Display => ({
+  ...display,
+  onEvent: (event, view) => {
+    if (event.type !== 'run-ended') display.onEvent(event, view);
+  },
+});
+
 /** The end of a run whose process is gone, which has left no event about it: what `spool status` shows. */
 export const renderGone = async (
   view: RunView,

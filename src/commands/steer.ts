@@ -2,6 +2,7 @@ import { userError } from '../errors.ts';
 import { lastSaved } from '../changes/tasks/current.ts';
 import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
+import { isInsideIteration } from '../process/tree.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
 import { usedUp } from '../ralph/used-up.ts';
@@ -16,6 +17,7 @@ import { pluralise } from '../text/format.ts';
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Invocation } from './shared/command.ts';
+import { confirmOn } from './shared/consent.ts';
 import { queueOf } from './shared/queue-url.ts';
 import { describeError, worst } from './shared/run-exit-code.ts';
 
@@ -26,37 +28,56 @@ export const steerRuns = async (invocation: Invocation, command: ControlCommand)
     rawFlags,
     cwd,
     env,
-    ...call
   } = invocation;
-  const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
-  const print = ({ json, text }: Outcome): void =>
-    rawFlags.json ? terminal.print(`${safeJson(json)}\n`) : terminal.answer(text);
   const running = changesWith(project, loopOwner);
   const queued = changesWith(project, queuedBy).filter((change) => !running.includes(change));
-  const wholeBatch = rawFlags.all === true;
-  if (wholeBatch && query !== undefined) throw userError('two-actions', '--all', 'a change');
-  if (query === undefined && !wholeBatch) throw userError('run-required', running);
-  const others = wholeBatch && asksToStop(command) ? [...queued, ...(await changesWithLeftovers(project))] : [];
-  if (wholeBatch && running.length + others.length === 0) terminal.say('Nothing is running.');
-  const isHere = query !== undefined && matchId(query, [...running, ...queued]).kind === 'one';
-  const queue = query === undefined || isHere ? null : await queueOf(invocation, project);
-  if (queue !== null) {
-    const { steerQueued } = await import('./steer-queued.ts');
-    const resolve = () => resolveRun(project, query!, [...running, ...queued]);
-    const outcome = await steerQueued(queue, { project, env, command, query: query!, resolve });
-    if (outcome !== null) {
-      print(outcome);
-      return 0;
-    }
+  const request: SteerRequest = { invocation, command, project, running, queued, print: printerOf(invocation) };
+  if (rawFlags.all === true) {
+    if (query !== undefined) throw userError('two-actions', '--all', 'a change');
+    return steerAllRuns(request);
   }
-  const changes = wholeBatch ? [...running, ...others] : [await resolveRun(project, query!, [...running, ...queued])];
+  if (query === undefined) throw userError('run-required', running);
+  const resolve = () => resolveRun(project, query, [...running, ...queued]);
+  const isHere = matchId(query, [...running, ...queued]).kind === 'one';
+  const queue = isHere || rawFlags.local === true ? null : await queueOf(invocation, project);
+  const elsewhere =
+    queue && (await (await import('./steer-queued.ts')).steerQueued(queue, { project, env, command, query, resolve }));
+  if (elsewhere) request.print(elsewhere);
+  else {
+    const change = await resolve();
+    request.print(outcomeOf(change, command, await steer(project, change, command, { env })));
+  }
+  return 0;
+};
+
+interface SteerRequest {
+  readonly invocation: Invocation;
+  readonly command: ControlCommand;
+  readonly project: Project;
+  /** The changes that run on this machine. */
+  readonly running: readonly string[];
+  /** Those that a batch on this machine has yet to start. */
+  readonly queued: readonly string[];
+  readonly print: (outcome: Pick<Outcome, 'text' | 'json'>) => void;
+}
+
+const printerOf = ({ terminal, env, rawFlags }: Invocation): SteerRequest['print'] => {
+  const redacted = redactedTerminal(terminal, env);
+  return ({ json, text }) => (rawFlags.json ? redacted.print(`${safeJson(json)}\n`) : redacted.answer(text));
+};
+
+/** On this machine at once. What other machines do for the project is stopped if the user agrees. */
+const steerAllRuns = async (request: SteerRequest): Promise<number> => {
+  const { invocation, command, project, running, queued, print } = request;
+  const { env } = invocation;
+  const terminal = redactedTerminal(invocation.terminal, env);
+  const others = asksToStop(command) ? [...queued, ...(await changesWithLeftovers(project))] : [];
   const outcomes = await Promise.all(
-    changes.map(async (change) => {
+    [...running, ...others].map(async (change) => {
       try {
-        return outcomeOf(change, command, await steer(project, change, command, { env, wholeBatch }));
+        return outcomeOf(change, command, await steer(project, change, command, { env, wholeBatch: true }));
       } catch (error) {
-        if (!wholeBatch) throw error;
         return { error: describeError(error) };
       }
     }),
@@ -65,7 +86,40 @@ export const steerRuns = async (invocation: Invocation, command: ControlCommand)
     if ('error' in outcome) terminal.say(`spool: ${outcome.error.text}`);
     else print(outcome);
   }
-  return worst(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 0)));
+  const elsewhere = await steerElsewhere(request);
+  if (outcomes.length === 0 && elsewhere === 'nothing') terminal.say('Nothing is running.');
+  return worst([
+    ...outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 0)),
+    typeof elsewhere === 'number' ? elsewhere : 0,
+  ]);
+};
+
+/** Returns an exit code, or that the queue has nothing to steer. An agent steers only what is on its machine. */
+const steerElsewhere = async ({ invocation, command, project, print }: SteerRequest): Promise<number | 'nothing'> => {
+  const { rawFlags, env, terminal } = invocation;
+  if (rawFlags.local === true || isInsideIteration()) return 'nothing';
+  const queue = await queueOf(invocation, project);
+  if (queue === null) return 'nothing';
+  const { steerAllQueued } = await import('./steer-all-queued.ts');
+  const confirm = rawFlags.yes || rawFlags.json ? null : confirmOn(terminal);
+  let wasAsked = false;
+  const agrees = async (plan: string): Promise<boolean> => {
+    wasAsked = true;
+    if (confirm !== null) return confirm(`${plan}?`);
+    redactedTerminal(terminal, env).say(`${plan}.`);
+    return true;
+  };
+  try {
+    const outcome = await steerAllQueued(queue, { project, env, command, agrees });
+    if (outcome === null) return wasAsked ? 0 : 'nothing';
+    if (rawFlags.json) outcome.json.forEach((json) => print({ json, text: '' }));
+    else outcome.texts.forEach((text) => print({ json: null, text }));
+    return 0;
+  } catch (error) {
+    const { text, code } = describeError(error);
+    redactedTerminal(terminal, env).say(`spool: ${text} What workers run was not changed.`);
+    return code;
+  }
 };
 
 /** Sends a request to the run of a change. Returns what will happen, in a sentence that does not name the change. */

@@ -5,8 +5,9 @@ import { runWorker } from '../cluster/worker.ts';
 import { parseFlags } from '../config/resolve.ts';
 import { parseValue } from '../config/values.ts';
 import { userError } from '../errors.ts';
-import { userFolder } from '../files/home.ts';
+import { dataFolder, userFolder } from '../files/home.ts';
 import { onStopSignals } from '../process/signals.ts';
+import { isWithin, realPath } from '../process/which.ts';
 import { maxTimerMs } from '../process/timers.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { secondsTime } from '../text/format.ts';
@@ -17,7 +18,8 @@ import { labelsOf } from './queue/add.ts';
 
 /** Runs changes from the queue until a signal. The first one drains the worker, the second one stops its agents. */
 export const run = async (invocation: Invocation): Promise<number> => {
-  const { rawFlags, env, cwd } = invocation;
+  const { rawFlags, cwd } = invocation;
+  const env = { ...invocation.env, ...(typeof rawFlags.queue === 'string' && { SPOOL_QUEUE: rawFlags.queue }) };
   const terminal = redactedTerminal(invocation.terminal, env);
   const name = nameOf(rawFlags.name);
   const slots = countOf(rawFlags.slots);
@@ -28,7 +30,14 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const metrics = metricsOf(rawFlags.metrics);
   const repositories = await repositoriesOf(invocation);
   const folder =
-    typeof rawFlags.folder === 'string' ? resolve(cwd, rawFlags.folder) : join(userFolder(env), 'worker', name);
+    typeof rawFlags.folder === 'string' ? resolve(cwd, rawFlags.folder) : join(dataFolder(env), 'worker', name);
+  if (isWithin(realPath(folder), realPath(userFolder(env))))
+    throw userError(
+      'bad-value',
+      '--folder',
+      "must not be inside Spool's own state folder, where agents cannot work",
+      folder,
+    );
   const log = (line: string) => terminal.log(`${secondsTime(new Date())} ${line}\n`);
   return withQueue(invocation, 'spool worker', async (database) => {
     const [drain, stop] = [new AbortController(), new AbortController()];
@@ -51,7 +60,9 @@ export const run = async (invocation: Invocation): Promise<number> => {
         leaseMs,
         checkpointMs,
         folder,
-        env: environmentOfRuns(env),
+        env,
+        withheld,
+        secrets: secretFiles(env),
         settings,
         metrics,
         log,
@@ -65,12 +76,23 @@ export const run = async (invocation: Invocation): Promise<number> => {
   });
 };
 
-/** Agents and commands must not see the address of the queue. */
-const environmentOfRuns = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
-  const own = { ...env };
-  for (const name of ['SPOOL_QUEUE', 'PGPASSWORD', 'PGPASSFILE', 'PGUSER', 'PGHOST']) delete own[name];
-  return own;
-};
+/** Variables with which a program reaches the database. `SPOOL_QUEUE` is withheld in any case. */
+const withheld = [
+  'PGPASSWORD',
+  'PGPASSFILE',
+  'PGUSER',
+  'PGHOST',
+  'PGSERVICE',
+  'PGSERVICEFILE',
+  'PGSSLKEY',
+  'PGSSLCERT',
+];
+
+/** Files that the address of the queue or a variable names, and that prove who the worker is. */
+const secretFiles = ({ SPOOL_QUEUE: url = '', PGPASSFILE, PGSSLKEY, PGSERVICEFILE }: NodeJS.ProcessEnv): string[] =>
+  [URL.canParse(url) ? new URL(url).searchParams.get('sslkey') : null, PGPASSFILE, PGSSLKEY, PGSERVICEFILE]
+    .filter((path) => typeof path === 'string' && path !== '')
+    .map((path) => resolve(path!));
 
 const repositoriesOf = async (invocation: Invocation): Promise<RemoteRepository[]> => {
   const { rawFlags, cwd } = invocation;

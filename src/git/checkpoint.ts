@@ -200,7 +200,7 @@ export const headOfWork = async ({ root }: WorkTree, commit: string): Promise<st
 
 /** Lists the checkpoints of a change, of one run or of all. */
 export const listCheckpoints = async (
-  { root }: WorkTree,
+  { root }: Pick<WorkTree, 'root'>,
   change: string,
   onlyRun: string | null = null,
 ): Promise<Checkpoint[]> => {

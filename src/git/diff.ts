@@ -10,6 +10,8 @@ export interface FileDiff {
   readonly from: string | null;
   readonly insertions: number;
   readonly deletions: number;
+  /** Its lines are not counted. */
+  readonly binary: boolean;
   /** A nested repository, of which only the commit is known. */
   readonly nested: boolean;
   /** The entry in the first tree, under the previous name if renamed: `100644 <id>`, zeros if there is none. */
@@ -67,7 +69,7 @@ export const namesOf = (changes: readonly FileDiff[]): string[] =>
  */
 const parseDifferences = (output: string): FileDiff[] => {
   const fields = output.split('\0');
-  const states: Omit<FileDiff, 'insertions' | 'deletions'>[] = [];
+  const states: Omit<FileDiff, 'insertions' | 'deletions' | 'binary'>[] = [];
   let at = 0;
   while (fields[at]?.startsWith(':')) {
     const [oldMode, newMode, oldId, newId, letter = ''] = fields[at]!.split(' ');
@@ -87,7 +89,12 @@ const parseDifferences = (output: string): FileDiff[] => {
   return states.map((state) => {
     const [insertions, deletions] = fields[at]!.split('\t');
     at += state.from === null ? 1 : 3;
-    return { ...state, insertions: lines(insertions), deletions: lines(deletions) };
+    return {
+      ...state,
+      insertions: lines(insertions),
+      deletions: lines(deletions),
+      binary: insertions === '-',
+    };
   });
 };
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { writeSafely } from '../files/safe.ts';
+import { entriesOf, filesBelow } from '../files/folders.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
 import { git, type GitCall, type GitResult } from './call/git.ts';
 import { reasonFor } from './outcome.ts';
 
@@ -15,8 +16,10 @@ export interface Remote {
   readonly url: string;
 }
 
-/** How long one call may take. */
-const networkMs = 2 * 60_000;
+/** How long it may take to read refs. */
+const readMs = 2 * 60_000;
+/** How long it may take to transfer objects. The first time, that is the whole repository. */
+const transferMs = 60 * 60_000;
 
 /** Creates the mirror unless it is there. Returns the reason if it cannot be used. */
 export const openMirror = async ({ mirror }: Remote, parent: string): Promise<string | null> => {
@@ -30,6 +33,25 @@ export const openMirror = async ({ mirror }: Remote, parent: string): Promise<st
   return null;
 };
 
+/** Deletes what a git that was killed has left in a mirror: locks, and parts of what it was fetching. */
+export const cleanMirror = ({ mirror }: Remote): void => {
+  const packs = join('objects', 'pack');
+  const left = [
+    ...namesOf(mirror).filter(isLock),
+    ...filesBelow(join(mirror, 'refs'))
+      .filter(isLock)
+      .map((name) => join('refs', name)),
+    ...namesOf(join(mirror, packs))
+      .filter((name) => /^\.?tmp_/.test(name))
+      .map((name) => join(packs, name)),
+  ];
+  for (const name of left) removeSafely(join(mirror, name));
+};
+
+const namesOf = (folder: string): string[] => entriesOf(folder).map(({ name }) => name);
+
+const isLock = (name: string): boolean => name.endsWith('.lock');
+
 /** A git call in a bare repository. */
 export const inMirror = (mirror: string): Pick<GitCall, 'cwd' | 'env'> => ({ cwd: mirror, env: { GIT_DIR: mirror } });
 
@@ -38,7 +60,7 @@ export type RemoteRefs =
 
 /** Reads some refs of the remote. Those that it does not have are missing in the result. */
 export const readRemoteRefs = async (remote: Remote, names: readonly string[]): Promise<RemoteRefs> => {
-  const result = await onRemote(remote, ['ls-remote', 'origin', ...names]);
+  const result = await onRemote(remote, ['ls-remote', 'origin', ...names], { networkMs: readMs });
   if (result.code !== 0) return { ok: false, why: reasonFor(result) };
   const rows = result.stdout
     .split('\n')
@@ -47,14 +69,24 @@ export const readRemoteRefs = async (remote: Remote, names: readonly string[]): 
   return { ok: true, refs: new Map(rows.filter(([, ref]) => names.includes(ref)).map(([id, ref]) => [ref, id])) };
 };
 
+export interface FetchOptions {
+  /** How many commits of each; null for all. */
+  readonly depth?: number | null;
+  /** Aborted to end it. */
+  readonly kill?: AbortSignal;
+}
+
 /** Copies refs of the remote into the mirror. `refspecs` are those of `git fetch`. Returns the reason if it fails. */
 export const fetchRefs = async (
   remote: Remote,
   refspecs: readonly string[],
-  { depth = null }: { /** How many commits of each; null for all. */ readonly depth?: number | null } = {},
+  { depth = null, kill }: FetchOptions = {},
 ): Promise<string | null> => {
   const shallow = depth === null ? [] : [`--depth=${depth}`];
-  const result = await onRemote(remote, ['fetch', '--quiet', ...shallow, 'origin', ...refspecs]);
+  const result = await onRemote(remote, ['fetch', '--quiet', ...shallow, 'origin', ...refspecs], {
+    networkMs: transferMs,
+    ...(kill && { kill }),
+  });
   return result.code === 0 ? null : reasonFor(result);
 };
 
@@ -66,6 +98,7 @@ export const fetchFromClone = async (
 ): Promise<string | null> => {
   const result = await git(['fetch', '--quiet', '--prune', clone, ...refspecs], {
     ...inMirror(mirror),
+    from: clone,
     config: ['protocol.file.allow=always'],
   });
   return result.code === 0 ? null : reasonFor(result);
@@ -111,7 +144,9 @@ export type PushResult =
 export const pushRefs = async (remote: Remote, refs: readonly PushedRef[]): Promise<PushResult> => {
   const leases = refs.map(({ name, expected }) => `--force-with-lease=${name}:${expected ?? ''}`);
   const specs = refs.map(({ name, commit }) => `${commit ?? ''}:${name}`);
-  const result = await onRemote(remote, ['push', '--quiet', '--porcelain', '--atomic', ...leases, 'origin', ...specs]);
+  const result = await onRemote(remote, ['push', '--quiet', '--porcelain', '--atomic', ...leases, 'origin', ...specs], {
+    networkMs: transferMs,
+  });
   if (result.code === 0) return { kind: 'pushed' };
   const rejected = result.stdout.split('\n').filter((line) => line.startsWith('!'));
   const why = rejected.map(reasonIn).find((reason) => !/atomic/i.test(reason)) ?? reasonFor(result);
@@ -124,10 +159,17 @@ const moved = /stale info|cannot lock ref|failed to update ref|incorrect old val
 
 const reasonIn = (line: string): string => line.split('\t')[2] ?? line;
 
-const onRemote = ({ mirror, url }: Remote, args: Parameters<typeof git>[0]): Promise<GitResult> => {
+const onRemote = (
+  { mirror, url }: Remote,
+  args: Parameters<typeof git>[0],
+  limits: Pick<GitCall, 'networkMs' | 'kill'>,
+): Promise<GitResult> => {
   const { cwd, env } = inMirror(mirror);
-  return git(args, { cwd, env: { ...env, ...urlEnvironment(url) }, networkMs });
+  return git(args, { cwd, env: { ...env, ...urlEnvironment(url), ...stallLimits }, ...limits });
 };
+
+/** A transfer over HTTP that stands still for a minute is given up. */
+const stallLimits = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '60' };
 
 /** Adds the address to the settings that the environment has already, such as the header with which CI logs in. */
 const urlEnvironment = (url: string): NodeJS.ProcessEnv => {
@@ -136,6 +178,8 @@ const urlEnvironment = (url: string): NodeJS.ProcessEnv => {
     GIT_CONFIG_COUNT: String(count + 1),
     [`GIT_CONFIG_KEY_${count}`]: 'remote.origin.url',
     [`GIT_CONFIG_VALUE_${count}`]: url,
-    GIT_SSH_COMMAND: process.env.GIT_SSH_COMMAND ?? 'ssh -o BatchMode=yes -o ConnectTimeout=20',
+    GIT_SSH_COMMAND:
+      process.env.GIT_SSH_COMMAND ??
+      'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=20 -o ServerAliveCountMax=3',
   };
 };

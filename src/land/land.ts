@@ -9,7 +9,7 @@ import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { deleteCopies } from '../changes/copies.ts';
 import { setLandingNote } from '../store/added-context.ts';
 import { stagingWorktree, worktreePath } from '../store/paths.ts';
-import { branchOf } from '../changes/ids.ts';
+import { branchOf } from '../changes/branch.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
 import { recordedBase } from '../store/user-record/branches.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
@@ -22,12 +22,12 @@ import { deletionNotices, filesLostWith, keptNotice } from '../run/workspace/pro
 import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
-import { finishMove, recoverDisplaced } from './recover.ts';
+import { finishMove, interruptedMove, recoverDisplaced } from './recover.ts';
 import { rehearse } from './rehearse.ts';
 
 /**
- * Rebases the branch of a change onto its base, verifies it, and fast-forwards the base. Returns a line that describes
- * the outcome.
+ * Rebases the branch of a change onto its base, verifies it, and fast-forwards the base unless it is a dry run. Returns a
+ * line that describes the outcome.
  */
 export const land = async (request: LandRequest): Promise<string> => {
   const { project, change } = request;
@@ -37,7 +37,9 @@ export const land = async (request: LandRequest): Promise<string> => {
   const landing = await planLanding(request, staging);
   if (typeof landing === 'string') return `Nothing to land: ${landing}.`;
   const { base, baseTip, branch, tip } = landing;
-  const earlier = await finishMove(landing);
+  if (request.dryRun && (await interruptedMove(landing)) !== null)
+    return `Would finish the landing of ${change} on ${base}, which was interrupted.`;
+  const earlier = request.dryRun ? null : await finishMove(landing);
   if (earlier !== null) return await conclude(landing, [earlier.from, earlier.to]);
   if ((await commitsBeyond(project.root, baseTip, tip)) === 0)
     return `Nothing to land: ${branch} has no commits beyond ${base}.`;
@@ -46,6 +48,7 @@ export const land = async (request: LandRequest): Promise<string> => {
     const commit = await rehearse(landing);
     if ((await commitsBeyond(project.root, baseTip, commit)) === 0)
       return `Nothing to land: ${base} has what is on ${branch} already.`;
+    if (request.dryRun) return `Would land ${change} on ${base}: ${await sizeOf(landing, [baseTip, commit])}.`;
     await fastForwardBase(landing, commit);
     return await conclude(landing, [baseTip, commit]);
   } finally {
@@ -58,13 +61,17 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   const { project, change, base, branch } = landing;
   const run = (await readState(project, change))?.run ?? null;
   writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
-  const range = await rangeBetween(project.root, from, commit);
+  const size = await sizeOf(landing, [from, commit]);
   const branchOutcome = await cleanUp(landing, commit);
   dropLandingInProgress(userRecordFolder(project, change, landing.env));
   setLandingNote({ project, change, env: landing.env }, null);
-  const lines = lineChanges(range);
-  const size = `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lines})`;
   return `Landed ${change} on ${base}: ${size}. ${branchOutcome} Not pushed.`;
+};
+
+/** `2 commits, 3 files (+10 -2)` */
+const sizeOf = async ({ project }: Landing, [from, to]: readonly [string, string]): Promise<string> => {
+  const range = await rangeBetween(project.root, from, to);
+  return `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lineChanges(range)})`;
 };
 
 /** Returns a string, the reason, if there is nothing to land. */
@@ -86,7 +93,7 @@ const planLanding = async (request: LandRequest, staging: string): Promise<Landi
   const hasWorktree = await isWorktree(project.root, worktreePath(project, change));
   const prefix = await prefixOf(project.root);
   const landing = { ...request, branch, base, baseTip, tip, prefix, hasWorktree, staging };
-  await recoverDisplaced(landing);
+  if (!request.dryRun) await recoverDisplaced(landing);
   await refuseDirty(landing);
   return landing;
 };

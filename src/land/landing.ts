@@ -29,6 +29,8 @@ export interface LandRequest {
   /** Land even if the change is not complete. */
   readonly force: boolean;
   readonly keepBranch: boolean;
+  /** Rebases and verifies in the staging worktree, and changes nothing else. */
+  readonly dryRun: boolean;
   /** Prints a line for the user. */
   readonly say: (line: string) => void;
   /** null without a terminal. */

@@ -45,15 +45,19 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
   );
 };
 
-/**
- * Returns the landing that was killed after it had moved the base, and writes the edits that are still missing; null if
- * there is none.
- */
-export const finishMove = async (landing: Landing): Promise<LandingInProgress | null> => {
+/** Returns the landing that was killed after it had moved the base; null if there is none. */
+export const interruptedMove = async (landing: Landing): Promise<LandingInProgress | null> => {
   const { project, change, branch, base, tip, baseTip } = landing;
   const inProgress = readLandingInProgress(userRecordFolder(project, change, landing.env));
   if (inProgress?.branch !== branch || inProgress.base !== base || inProgress.tip !== tip) return null;
-  if ((await commitsBeyond(project.root, baseTip, inProgress.to)) !== 0) return null;
+  return (await commitsBeyond(project.root, baseTip, inProgress.to)) === 0 ? inProgress : null;
+};
+
+/** Returns the same landing, and writes the edits that are still missing. */
+export const finishMove = async (landing: Landing): Promise<LandingInProgress | null> => {
+  const { project, base, baseTip } = landing;
+  const inProgress = await interruptedMove(landing);
+  if (inProgress === null) return null;
   const baseWorktree = await worktreeOf(project.root, base);
   if (baseWorktree !== null)
     await whileLocked(landing, baseWorktree, async () =>

@@ -76,12 +76,13 @@ const quotedNames = (names: readonly string[], redactor: Redactor): string => {
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 };
 
-/** Leaves a note in the context of the next run. */
-const reportConflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
+/** Leaves a note in the context of the next run, unless it is a dry run. */
+const reportConflict = (landing: Landing, files: readonly string[]): never => {
+  const { project, change, branch, base, env, settings, dryRun } = landing;
   const note = joinLines(
     `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files, createRedactor(env))}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
   );
-  setLandingNote({ project, change, env }, note);
+  if (!dryRun) setLandingNote({ project, change, env }, note);
   const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
   throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
 };

@@ -10,6 +10,8 @@ export interface ProcessScope {
   readonly env: NodeJS.ProcessEnv;
   /** Limit which variables reach agents, the commands of a run, and hooks. */
   readonly passLists: readonly PassList[];
+  /** Variables that reach none of them, whatever the lists say. */
+  readonly withheld?: readonly string[];
   /**
    * True in Spool itself, where a signal that ends the process has to end git first. False in a program that uses the
    * library.
@@ -25,6 +27,15 @@ export const withProcessScope = <Result>(scope: ProcessScope, work: () => Result
 
 export const currentScope = (): ProcessScope => scopes.getStore() ?? wholeProgram();
 
+/** Contains the password of the queue, with which an agent could steer the changes of others. */
+const queueVariable = 'SPOOL_QUEUE';
+
 /** Returns the variables that are passed on to agents, the commands of a run, and hooks. */
 export const allowedEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  filterEnvironment(currentScope().passLists, env);
+  filterEnvironment(currentScope().passLists, withoutWithheld(env));
+
+/** Returns the variables that may be passed on if no list removes them. */
+export const withoutWithheld = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
+  const withheld = new Set([queueVariable, ...(currentScope().withheld ?? [])]);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.has(name)));
+};

@@ -146,8 +146,10 @@ const createTail = () => {
   const join = () => parts.join('').slice(-maxTail);
   return {
     add(text: string): void {
-      parts.push(text);
-      length += text.length;
+      // Joining would copy what is dropped.
+      if (text.length >= maxTail) parts = [];
+      parts.push(text.slice(-maxTail));
+      length = text.length >= maxTail ? maxTail : length + text.length;
       if (length < 2 * maxTail) return;
       parts = [join()];
       length = maxTail;

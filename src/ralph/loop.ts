@@ -180,6 +180,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
   const observer = observeIteration({ ...plan, trailer: host.trailer(agent) }, prompt);
   const finishWork = await host.trackWork(iteration);
   const deadlines = deadlinesOf(plan.limits, host.elapsedMs());
+  const agentTicks = host.ticks();
   const ended = await host.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
     observer.observe(event);
     host.emit({ type: 'agent', event });
@@ -187,7 +188,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
       ? budgetAbort(plan.limits, addUsage(allUsage(host), observer.usage()))
       : null;
   });
-  const durationMs = Math.round(host.ticks() - startTicks);
+  const endTicks = host.ticks();
   const ticked = await host.ticked();
   const changes = await finishWork({ lastWords: observer.lastWords(), ticked });
   const record: IterationRecord = {
@@ -195,7 +196,12 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
     run: plan.run,
     iteration,
     startedAt: started.toISOString(),
-    durationMs,
+    durationMs: Math.round(endTicks - startTicks),
+    phases: {
+      agentMs: Math.round(endTicks - agentTicks),
+      gateMs: 0,
+      spoolMs: Math.round(agentTicks - startTicks + host.ticks() - endTicks),
+    },
     ...agent,
     exitCode: ended.exitCode,
     signal: ended.signal,
@@ -228,11 +234,13 @@ const passGate = async (
   const ended = rejectUnread(gating.ended, host.context());
   if (!again && runsCommands(plan.gate, ended))
     host.emit({ type: 'iteration-pending', record: ended, at: host.now().toISOString() });
+  const gateTicks = host.ticks();
   const gate = await host.gate(ended.iteration, ended, again);
   const interrupted = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
   if (interrupted && host.stopSignal() !== null) return null;
   const tasks = await host.tasks();
-  const record = { ...ended, ...applyGate(ended, gate), gate, tasks };
+  const phases = ended.phases && { ...ended.phases, gateMs: Math.round(host.ticks() - gateTicks) };
+  const record = { ...ended, ...applyGate(ended, gate), ...(phases && { phases }), gate, tasks };
   // The checks may have taken long.
   return host.withoutSecrets(rejectUnread(record, host.context()));
 };

@@ -29,7 +29,10 @@ export interface IterationRecord {
   readonly run: string;
   readonly iteration: number;
   readonly startedAt: string;
+  /** Until the agent ended. */
   readonly durationMs: number;
+  /** What all of the iteration took; missing in older records. */
+  readonly phases?: Phases;
   readonly harness: string;
   readonly model: string | null;
   readonly exitCode: number | null;
@@ -70,6 +73,15 @@ export interface IterationRecord {
   readonly context?: string | null;
   /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
   readonly deferred: readonly DeferredAttempt[];
+}
+
+/** Milliseconds from the start of an iteration to its record. */
+export interface Phases {
+  readonly agentMs: number;
+  /** The checks of the gate, including its commands. */
+  readonly gateMs: number;
+  /** Everything else: the prompt, snapshots, the commit and the checkpoint. */
+  readonly spoolMs: number;
 }
 
 export interface Denials {

@@ -1,4 +1,6 @@
 import type { RunEvent } from '../ralph/events.ts';
+import { createMarkdown } from './markdown.ts';
+import type { Symbols } from './symbols.ts';
 import { toolText } from './tool-lines.ts';
 
 /** What a run does, by its last event; null if the event does not say. */
@@ -10,7 +12,7 @@ export const activityText = (event: RunEvent, shown: Parameters<typeof toolText>
           return toolText(event.event, shown);
         case 'text':
         case 'reasoning':
-          return lastLine(event.event.text);
+          return lastLine(event.event.text, shown.symbols);
         case 'error':
         case 'denied':
           return event.event.message;
@@ -38,8 +40,14 @@ export const activityText = (event: RunEvent, shown: Parameters<typeof toolText>
   }
 };
 
-const lastLine = (text: string): string | null =>
-  text
+/** Without the marks of Markdown, as the live view shows it. */
+const lastLine = (text: string, symbols: Symbols): string | null => {
+  const line = text
     .split('\n')
-    .findLast((line) => line.trim() !== '')
-    ?.trim() ?? null;
+    .findLast((each) => each.trim() !== '')
+    ?.trim();
+  if (line === undefined) return null;
+  return createMarkdown(symbols)(line)
+    .spans.map((span) => span.text)
+    .join('');
+};

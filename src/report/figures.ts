@@ -1,5 +1,6 @@
 import { type Usage } from '../ralph/agent-events.ts';
 import { grouped } from '../ralph/usage.ts';
+import { dollars } from '../text/dollars.ts';
 import { pluralise } from '../text/format.ts';
 
 /** `2,000 tokens in (200 cached), 100 out (20 reasoning), <$0.01`; empty if the agent reported nothing. */
@@ -16,11 +17,7 @@ export const usageText = (usage: Usage | null | undefined): string => {
 const part = (number: number | null, name: string) => (number ? ` (${grouped(number)} ${name})` : '');
 
 /** `<$0.01`, `$0.04`, `$12.40`; empty if it is unknown. */
-export const costText = (usage: Pick<Usage, 'costUsd'> | null | undefined): string => {
-  const cost = usage?.costUsd ?? null;
-  if (cost === null) return '';
-  return cost > 0 && cost < 0.01 ? '<$0.01' : `$${cost.toFixed(2)}`;
-};
+export const costText = (usage: Pick<Usage, 'costUsd'> | null | undefined): string => dollars(usage?.costUsd ?? null);
 
 /** `950 tokens`, `37.8k tokens`, `2.1m tokens`; empty if they are unknown. */
 export const shortTokens = (usage: Usage | null): string => {

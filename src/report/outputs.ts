@@ -1,4 +1,4 @@
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync, statSync, writeSync } from 'node:fs';
 import { fastEncoding, withoutControls } from '../text/controls.ts';
 import { systemProblem } from '../errors.ts';
 
@@ -47,7 +47,15 @@ const stdoutNumber = 1;
 
 /** Loads the module only for what may be a terminal: that takes as long as everything that is rendered. */
 export const isTerminal = (descriptor: number): boolean =>
-  fstatSync(descriptor).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(descriptor);
+  mayBeTerminal(descriptor) && process.getBuiltinModule('node:tty').isatty(descriptor);
+
+/** Whether a descriptor is a device, other than the one that discards everything. */
+export const mayBeTerminal = (descriptor: number): boolean => {
+  const stats = fstatSync(descriptor);
+  return stats.isCharacterDevice() && !(stats.rdev !== 0 && stats.rdev === nullDevice());
+};
+
+const nullDevice = (): number | undefined => statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
 
 /** Marks styles in a text with a random string until it is printed, so that no input can contain such a mark. */
 const createStyles = () => {

@@ -2,7 +2,7 @@ import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { dayTime, timeAgo } from '../text/format.ts';
 import { noteText } from './queue.ts';
-import { type QueuedChange, statusOfQueued } from './queued-run.ts';
+import { type QueuedChange, statusOfQueued, timesNow } from './queued-run.ts';
 import type { RunRow } from './run-rows.ts';
 import { steeringText } from './steering.ts';
 
@@ -20,7 +20,7 @@ export const queuedRow = (row: QueuedChange, view: RunView | null): RunRow => {
     tasks: view?.tasks ?? null,
     startedAt: status === 'queued' || view === null ? row.queued_at.toISOString() : view.startedAt,
     endedAt: isOver ? (view?.endedAt ?? null) : null,
-    elapsedMs: view?.elapsedMs ?? 0,
+    elapsedMs: view === null ? 0 : timesNow(row, view).elapsedMs,
     usage: view === null ? null : addUsage(totalUsage(view), row.state === 'running' ? view.currentUsage : null),
     activity: activityOf(row, view),
     leftovers: 0,
@@ -48,7 +48,8 @@ export const remoteOf = (row: QueuedChange) => ({
 });
 
 const activityOf = (row: QueuedChange, view: RunView | null): string | null => {
-  const where = row.host === null ? '' : `on ${row.host}`;
+  const worker = row.owner === null || row.owner === row.host ? '' : ` (${row.owner})`;
+  const where = row.host === null ? '' : `on ${row.host}${worker}`;
   const steering = row.state === 'running' && view?.status === 'running' ? steeringText(view) : null;
   const state = row.state === 'waiting' || row.state === 'paused' || row.state === 'stopped' ? row.state : '';
   const since = row.state === 'running' && row.claimed_at !== null ? `since ${dayTime(row.claimed_at, row.now)}` : '';

@@ -140,7 +140,7 @@ const totalText = ({ cost_usd: costUsd, epoch }: QueuedChange): string =>
   `${costText({ costUsd })} in ${epoch} attempts, those that were lost included`;
 
 /** The saved time of a run that is running is that of its last event. */
-const timesNow = (row: QueuedChange, view: RunView): Pick<RunView, 'elapsedMs' | 'status'> => {
+export const timesNow = (row: QueuedChange, view: RunView): Pick<RunView, 'elapsedMs' | 'status'> => {
   const status = statusOfQueued(row);
   const isRunning = row.state === 'running' && view.status === 'running' && !row.is_silent && isWorking(view);
   const since = isRunning ? Math.max(0, row.now.getTime() - Date.parse(view.updatedAt)) : 0;

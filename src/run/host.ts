@@ -7,11 +7,13 @@ import { appendRecord } from '../store/history.ts';
 import { countTasks, newlyDone, type Task } from '../changes/tasks/task.ts';
 import { boundRecord } from '../ralph/bounds.ts';
 import type { LoopHost } from '../ralph/loop.ts';
+import { totalUsage } from '../ralph/usage.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
+import type { NextIteration } from './services.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
 import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
@@ -83,13 +85,19 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       control.takeRequests();
       appendRecord(context.project, context.plan.change, record);
     },
-    admit: async () => (await context.cluster?.admit()) ?? null,
+    admit: async () => (await context.cluster?.admit(nextIteration(context))) ?? null,
     publish: async () => context.cluster?.publish(),
     tasks: async () => countWorkspaceTasks(context),
     ticked: async () => newlyDone(tasksBefore, workspaceTasks(context) ?? []),
     emit: context.emit,
   };
 };
+
+const nextIteration = ({ plan, view }: Pick<RunContext, 'plan' | 'view'>): NextIteration => ({
+  run: plan.run,
+  iteration: view().finishedIterations + 1,
+  costUsd: totalUsage(view())?.costUsd ?? null,
+});
 
 const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' | 'env'>): ChangeRef => ({
   project,

@@ -20,7 +20,12 @@ export interface RunSandbox {
 
 export const createRunSandbox = (
   { project, options, cwd, explicit }: RunSpec,
-  { env, findHarness, stop }: Pick<RunServices, 'env' | 'findHarness'> & Pick<SandboxedRequest, 'stop'>,
+  {
+    env,
+    findHarness,
+    cluster,
+    stop,
+  }: Pick<RunServices, 'env' | 'findHarness' | 'cluster'> & Pick<SandboxedRequest, 'stop'>,
 ): RunSandbox => {
   let opened: Sandbox | null = null;
   return {
@@ -30,7 +35,7 @@ export const createRunSandbox = (
         return null;
       }
       opened ??= await openSandboxFor(
-        { project, options, cwd, env, stop },
+        { project, options, cwd, env, stop, ...(cluster && { hidden: cluster.hidden }) },
         run,
         agents.map(({ harness }) => findHarness(harness)),
       );
@@ -50,15 +55,24 @@ interface SandboxedRequest extends Pick<RunSpec, 'project' | 'options' | 'cwd'> 
   readonly env: NodeJS.ProcessEnv;
   /** Aborted to stop waiting for the sandbox. */
   readonly stop: AbortSignal;
+  /** Paths to hide besides the usual ones. */
+  readonly hidden?: () => readonly string[];
 }
 
 export const openSandboxFor = async (
-  { project, options, cwd, env, stop }: SandboxedRequest,
+  { project, options, cwd, ...request }: SandboxedRequest,
   run: string,
   agents: readonly Harness[],
 ): Promise<Sandbox> => {
   const { openSandbox } = await import('../sandbox/sandbox.ts');
-  return openSandbox({ root: project.root, cwd, env, stop, run, agents, ...widenedAccess(options, { cwd, env }) });
+  return openSandbox({
+    ...request,
+    root: project.root,
+    cwd,
+    run,
+    agents,
+    ...widenedAccess(options, { cwd, env: request.env }),
+  });
 };
 
 /** Keeps Spool from running a git program in a folder to which agents can write. */

@@ -39,7 +39,7 @@ export interface ClusterRun {
   /** Marks the processes of this attempt: another worker on this machine may have started the same run. */
   readonly tag: string;
   /** Reserves an iteration in the shared budget. Returns why it must not start; null if it may. */
-  admit(): Promise<Stop | null>;
+  admit(next: NextIteration): Promise<Stop | null>;
   /** Publishes the work and the state of the run. */
   publish(): Promise<void>;
   /** How often the files are saved while an agent works. */
@@ -48,6 +48,17 @@ export interface ClusterRun {
   checkpoint(work: string): Promise<void>;
   /** The last such commit of a worker that did not finish its iteration; null if there is none. */
   readonly work: string | null;
+  /** Variables of the worker that agents, commands and hooks do not get. */
+  readonly withheld: readonly string[];
+  /** What a sandbox hides of the worker now: its credentials, and the clones of other changes. */
+  hidden(): readonly string[];
+}
+
+export interface NextIteration {
+  readonly run: string;
+  readonly iteration: number;
+  /** What the run has cost so far, as far as it knows. */
+  readonly costUsd: number | null;
 }
 
 /** The services that all runs of a call share. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { allowedEnvironment } from '../process/scope.ts';
+import { allowedEnvironment, withoutWithheld } from '../process/scope.ts';
 import { pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunSpec } from './spec.ts';
@@ -38,6 +38,6 @@ const whichErrors = (count: number): string => {
  * Returns a notice if some variables are not passed on: an agent that needs one of them may fail without a clear error.
  */
 export const environmentNotice = (env: NodeJS.ProcessEnv): string[] => {
-  const [all, some] = [Object.keys(env).length, Object.keys(allowedEnvironment(env)).length];
+  const [all, some] = [withoutWithheld(env), allowedEnvironment(env)].map((each) => Object.keys(each).length);
   return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
 };

@@ -36,11 +36,12 @@ export const startRun = (given: RunSpec, services: RunServices): Promise<RunResu
   withGitScope(() => startInScope(given, services));
 
 const startInScope = async (given: RunSpec, services: RunServices): Promise<RunResult> => {
-  const { env, ownsProcess } = services;
+  const { env, ownsProcess, cluster } = services;
   const cleanup = createCleanup();
   cleanup.add(services.reporter, (each) => each.dispose());
   try {
-    return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
+    const scope = { env, passLists: given.passLists, withheld: cluster?.withheld ?? [], ownsProcess };
+    return await withProcessScope(scope, async () => {
       const checked = await checkStart(given, services, cleanup);
       const created = await createChangeOf(given, cleanup);
       const lock = cleanup.add(lockRun(checked), (each) => each.release());

@@ -26,6 +26,8 @@ export interface EnterContext {
   readonly env: NodeJS.ProcessEnv;
   /** Paths that the user allows to be written. */
   readonly write: readonly string[];
+  /** Returns paths that the next process must not see, besides the usual ones. */
+  readonly hidden?: () => readonly string[];
   /** The folder of the sandbox's own files. */
   readonly base: string;
   /** Writable for commands of the user, not for agents. */
@@ -54,6 +56,7 @@ export const enterSandbox = async (
     ...context,
     env: command.env,
     userEnv: context.env,
+    hidden: context.hidden?.() ?? [],
     tree,
     agent,
     tmp,

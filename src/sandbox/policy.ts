@@ -35,6 +35,8 @@ export interface PolicyRequest {
   readonly own: readonly string[];
   /** Paths that the user allows to be written. */
   readonly write: readonly string[];
+  /** Paths to hide besides the usual ones. */
+  readonly hidden: readonly string[];
   /** Folders of programs that run outside of the sandbox: Spool and the sandbox runtime. */
   readonly programs: readonly string[];
 }
@@ -58,7 +60,7 @@ export const policyOf = (request: PolicyRequest): Policy => {
     writable,
     guarded: [...new Set(guarded)].filter((path) => isGuarded(path, { ...request, writable, data })),
     creatable: needs?.created?.(home, env) ?? [],
-    hidden: secretsOf(home, userEnv).filter(
+    hidden: [...secretsOf(home, userEnv), ...request.hidden].filter(
       (path) =>
         !data.some((folder) => isWithin(path, folder)) &&
         !write.some((named) => realPath(named) === realPath(path)) &&

@@ -28,6 +28,8 @@ export interface SandboxRequest {
   readonly allow: readonly string[];
   /** Paths that the user allows to be written. */
   readonly write: readonly string[];
+  /** Returns paths that the next process must not see, besides the usual ones. */
+  readonly hidden?: () => readonly string[];
   /** The folder where Spool was started. Nothing of the project around it is used to build the sandbox. */
   readonly cwd: string;
   /** Abort to cancel the start. */

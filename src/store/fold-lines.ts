@@ -18,7 +18,12 @@ export interface FoldOptions {
 
 /** What a line of a journal means. */
 export type Folded =
-  | { readonly kind: 'event'; readonly event: RunEvent; readonly view: RunView }
+  | {
+      readonly kind: 'event';
+      readonly event: RunEvent;
+      readonly view: RunView;
+      readonly line: Pick<JournalLine, 'seq' | 'at'>;
+    }
   /** Spool has written it, and it is not wanted. */
   | { readonly kind: 'left-out' }
   /** It does not count. */
@@ -51,7 +56,7 @@ export const createLineFolder = ({
     view = adapt(next);
     // Only the next number counts: a forged one must not hide the lines after it.
     if (line.seq === lastSeq + 1) lastSeq = line.seq;
-    return { kind: 'event', event: line.event, view };
+    return { kind: 'event', event: line.event, view, line: { seq: line.seq, at: line.at } };
   };
 };
 

@@ -16,6 +16,8 @@ export interface FollowOptions {
   readonly fromIteration?: number;
   /** false: ends with the last event that there is now. */
   readonly wait?: boolean;
+  /** Called whenever all that there is has been read. */
+  readonly onIdle?: () => void;
   /** Abort it to stop following. */
   readonly signal?: AbortSignal;
   /** Locates the user's state folder. Defaults to process.env. */
@@ -27,6 +29,8 @@ export interface FollowedEvent {
   readonly event: RunEvent | null;
   /** The view of the run after this event. */
   readonly view: RunView;
+  /** Its number in the run, and its time; missing if it is not from a journal. */
+  readonly line?: { readonly seq: number; readonly at: string };
 }
 
 const pollMs = 100;
@@ -44,7 +48,7 @@ const busyMs = 10;
 export async function* followRun(
   project: Project,
   change: string,
-  { run: wanted, signal, fromIteration = 0, wait = true, env = process.env }: FollowOptions = {},
+  { run: wanted, signal, fromIteration = 0, wait = true, onIdle, env = process.env }: FollowOptions = {},
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const run = wanted ?? (await readState(project, change))?.run;
   if (run === undefined) return;
@@ -72,9 +76,10 @@ export async function* followRun(
         journal.accept();
         if (folded.kind === 'left-out') continue;
         view = folded.view;
-        yield { event: folded.event, view };
+        yield { event: folded.event, view, line: folded.line };
       }
       if (view !== null && view.status !== 'running') return;
+      onIdle?.();
       if (isLast || !wait) break;
       if (performance.now() - lookedMs >= aliveMs) {
         lookedMs = performance.now();

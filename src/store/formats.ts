@@ -9,6 +9,7 @@ import type {
   GitSummary,
   DeferredAttempt,
   IterationRecord,
+  Phases,
   RepeatedCall,
   TaskCount,
 } from '../ralph/record.ts';
@@ -167,6 +168,9 @@ const attemptFields: Fields<DeferredAttempt> = {
   iteration: required(count),
   startedAt: withFallback(new Date(0).toISOString(), isoTime),
   durationMs: required(number),
+  phases: droppedIfInvalid(
+    object<Phases>({ agentMs: required(number), gateMs: required(number), spoolMs: required(number) }),
+  ),
   harness: withFallback('', text),
   model: withFallback(null, orNull(text)),
   exitCode: withFallback(null, orNull(number)),

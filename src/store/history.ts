@@ -63,7 +63,7 @@ const recordsFromEnd = (
   let unusable = 0;
   for (const line of linesFromEnd(historyFile(project, changeId), maxBytes)) {
     if (line === null || unusable > maxUnusable) return end(true);
-    const record = parse(line);
+    const record = parseHistoryLine(line);
     if (record === null) unusable++;
     else if (isOneRun && found[0] && record.run !== found[0].run) break;
     else if (found.push(record) >= count) break;
@@ -126,7 +126,7 @@ const createLine = () => {
 };
 
 /** Returns null for a line that is blank or cut off, or that Spool did not write. */
-const parse = (line: string): IterationRecord | null => {
+export const parseHistoryLine = (line: string): IterationRecord | null => {
   // Checked first, because an exception is much slower.
   if (!line.startsWith('{')) return null;
   try {

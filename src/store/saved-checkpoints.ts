@@ -34,6 +34,8 @@ export interface CheckpointsRequest {
   readonly env: NodeJS.ProcessEnv;
   /** Prints a line for the user. */
   readonly say: (line: string) => void;
+  /** Where an index of our own is, for a process that asks often; a new one if it is missing. */
+  readonly indexFile?: string;
 }
 
 export const findCheckpoints = async ({
@@ -42,8 +44,10 @@ export const findCheckpoints = async ({
   wanted,
   env,
   say,
+  indexFile,
 }: CheckpointsRequest): Promise<RunCheckpoints> => {
-  const home = await openTree(project, project.root, env);
+  const openTree = (root: string) => openWorkTree(project, root, indexFile ?? newTempIndex(env));
+  const home = await openTree(project.root);
   const all = await listCheckpoints(home, change);
   // Ignores runs of the same change in another folder of the repository.
   const ours = new Set(folderNames(runsFolder(project, change)));
@@ -55,7 +59,7 @@ export const findCheckpoints = async ({
   if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
   if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: its checkpoints cannot be verified.`);
   const workspace = workspaceOf({ project, change, run, folder });
-  const tree = workspace !== null && existsSync(workspace) ? await openTree(project, workspace, env) : home;
+  const tree = workspace !== null && existsSync(workspace) ? await openTree(workspace) : home;
   const own = all.filter((checkpoint) => checkpoint.run === run);
   return {
     project,
@@ -86,9 +90,9 @@ const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: t
 export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
-const openTree = async (project: Project, root: string, env: NodeJS.ProcessEnv): Promise<WorkTree> => {
+const openWorkTree = async (project: Project, root: string, indexFile: string): Promise<WorkTree> => {
   ensureStateIsHidden(project);
-  const found = await findWorkTree(root, newTempIndex(env));
+  const found = await findWorkTree(root, indexFile);
   if (found.kind === 'found') return found.tree;
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is not a git repository');
 };

@@ -65,24 +65,6 @@ export const writeTransferred = (of: ChangeRef, files: ReadonlyMap<string, Buffe
   }
 };
 
-/** Files with a line for each thing that happened, in any run. */
-const isLog = (path: string): boolean =>
-  /^(?:state\/history\.jsonl|record\/(?:ends|tips|bases|checkpoints))$/.test(path);
-
-/** The same in a project that may have runs of its own, which it keeps. */
-export const addTransferred = (of: ChangeRef, files: ReadonlyMap<string, Buffer>): void => {
-  const roots = rootsOf(of);
-  const withOwn = (path: string, content: Buffer): Buffer => {
-    const root = roots.find(({ name }) => path.startsWith(`${name}/`));
-    if (root === undefined || !isLog(path)) return content;
-    const own = readSafely(join(root.folder, path.slice(root.name.length + 1)))?.toString('utf8') ?? '';
-    const known = new Set(content.toString('utf8').split('\n'));
-    const kept = own.split('\n').filter((line) => line !== '' && !known.has(line));
-    return Buffer.concat([Buffer.from(kept.map((line) => `${line}\n`).join('')), content]);
-  };
-  writeTransferred(of, new Map([...files].map(([path, content]) => [path, withOwn(path, content)])));
-};
-
 const isUnsafeName = (name: string): boolean => name === '' || name === '.' || name === '..' || /[/\\\0]/.test(name);
 
 const rootsOf = ({ project, change, env }: ChangeRef) => [
@@ -102,8 +84,8 @@ const moved = (of: ChangeRef, path: string, content: Buffer): string | Buffer =>
   return value === undefined ? content : `${JSON.stringify(withWorkspace(of, value), null, 2)}\n`;
 };
 
-/** A view, or a list of the versions of a run. */
-const withWorkspace = (of: ChangeRef, value: unknown): unknown => {
+/** Adapts a view, or a list of the versions of a run, to the folder of this project. */
+export const withWorkspace = (of: ChangeRef, value: unknown): unknown => {
   if (Array.isArray(value)) return value.map((each) => withWorkspace(of, each));
   if (!isObject(value)) return value;
   const { workspace, written } = value;

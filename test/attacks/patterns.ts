@@ -20,7 +20,7 @@ export const patternsInSource = (): { literals: FoundPattern[]; built: string[] 
   const built: string[] = [];
   for (const file of sourceFiles()) {
     const text = readFileSync(file, 'utf8');
-    walk(parseAst(text, { lang: 'ts' }), (node) => {
+    walk(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }), (node) => {
       const where = `${file}:${text.slice(0, node.start).split('\n').length}`;
       if (node.regex) literals.push({ where, source: node.regex.pattern, flags: node.regex.flags });
       if (/^(?:New|Call)Expression$/.test(node.type) && node.callee?.name === 'RegExp') built.push(where);
@@ -31,7 +31,7 @@ export const patternsInSource = (): { literals: FoundPattern[]; built: string[] 
 
 const sourceFiles = (): string[] =>
   readdirSync('src', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => `src/${name}`)
     .toSorted();
 
@@ -46,7 +46,7 @@ const walk = (value: unknown, see: (node: Node) => void): void => {
 export const recordPatterns = (see: (pattern: FoundPattern) => void): (() => void) => {
   const Native = RegExp;
   const record = (pattern: RegExp): RegExp => {
-    const where = /src\/[\w./-]+\.ts:\d+/.exec(new Error().stack ?? '')?.[0];
+    const where = /src\/[\w./-]+\.tsx?:\d+/.exec(new Error().stack ?? '')?.[0];
     if (where !== undefined) see({ where, source: pattern.source, flags: pattern.flags });
     return pattern;
   };

@@ -117,6 +117,24 @@ test('a run that was started elsewhere is resumed in the background after a ques
   expect(project.state()).toMatchObject({ status: 'complete' });
 });
 
+test('notices of a start in the background are wrapped at words', async () => {
+  const project = createProject({ agent: [waitsFor('go-on'), promise] });
+  const loop = project.start(['ralph', '--change', change]);
+  await loop.printed('waiting for go-on');
+  loop.kill('SIGKILL');
+  await loop.result;
+  project.write('go-on', '');
+
+  const terminal = openTerminal(project, ['ralph', '--resume', '--detach', '--max-iterations=6'], { columns: 50 });
+
+  expect(await terminal.exitCode).toBe(0);
+  const lines = terminal.lines();
+  expect(lines.map(({ text }) => text).join(' ')).toMatch(/--max-iterations +is +6 +\(was +50\)/);
+  // A path is one word, which the terminal breaks.
+  expect(lines.filter(({ text, rows }) => rows > 1 && !text.includes('/'))).toEqual([]);
+  await ends(project);
+});
+
 test('a start that is interrupted at a question leaves nothing running', async () => {
   const project = createProject({
     agent: [promise],

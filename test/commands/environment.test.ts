@@ -35,3 +35,17 @@ test('PWD of every child process is its working directory, and OLDPWD and INIT_C
     expect([name, env.OLDPWD, env.INIT_CWD]).toEqual([name, undefined, undefined]);
   }
 });
+
+test('the address of the queue reaches no child process, and its password is redacted', async () => {
+  const project = createProject({ agent: [`echo work > work.txt; echo hunter22-of-the-queue; ${promise}`] });
+  project.write('.git/hooks/pre-commit', `#!/bin/sh\n${note('hook')}\n`);
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+  const commands = ['--worktree-setup', note('setup'), '--verify', note('verify'), '--notify', note('notify')];
+  const args = ['ralph', '--change', change, '--worktree', '--no-interactive', ...commands];
+  const SPOOL_QUEUE = 'postgres://spool_user:hunter22-of-the-queue@127.0.0.1:1/spool';
+  const { code, stdout, stderr } = await project.start(args, { env: { SPOOL_QUEUE } }).result;
+  expect([code, `${stdout}${stderr}`.includes('hunter22')]).toEqual([0, false]);
+  expect(project.calls()[0]!.env).not.toHaveProperty('SPOOL_QUEUE');
+  for (const name of ['setup', 'verify', 'hook', 'notify'])
+    expect([name, readFileSync(join(project.home, `${name}.env`), 'utf8').includes('hunter22')]).toEqual([name, false]);
+});

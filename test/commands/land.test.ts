@@ -57,6 +57,28 @@ test('rebases the branch, verifies it, and fast-forwards the base and its files'
   expect(project.git('branch', '--list', branch)).toBe('');
 });
 
+test('a dry run rebases and verifies, and changes nothing', async () => {
+  const project = await worked('echo x > x.txt; echo y >> a.txt');
+  const before = snapshot(project);
+
+  const result = await project.spool('land', change, '--dry-run');
+
+  expect(result).toMatchObject({
+    code: 0,
+    stdout: `Would land ${change} on main: 1 commit, 2 files (+2 -0).\n`,
+    stderr: 'Verifying: test ! -e broken\n',
+  });
+  expect(snapshot(project)).toEqual(before);
+  const failing = await project.spool('land', change, '--dry-run', '--verify', 'false');
+  expect(failing.code).toBe(1);
+  commit(project, 'a.txt', 'two\n');
+  const moved = snapshot(project);
+  const conflict = await project.spool('land', change, '--dry-run');
+  expect(conflict).toMatchObject({ code: 1, stderr: expect.stringContaining('a.txt') });
+  expect(snapshot(project)).toEqual(moved);
+  expect(existsSync(project.stateFile('context.txt'))).toBe(false);
+});
+
 test('changes nothing on a conflict, and adds a note for the next run', async () => {
   const project = await worked('echo two > a.txt');
   project.write('a.txt', 'three\n');

@@ -3,47 +3,13 @@ import { expect, test } from 'vitest';
 import { widthOf } from '../../src/text/format.ts';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
-import { fullScreenOf } from '../support/full-screen.ts';
-import { change, createProject, type TestProject } from '../support/project.ts';
-import { openTerminal } from '../support/terminal.ts';
+import { change, createProject } from '../support/project.ts';
+import { openWatch } from '../support/watch.ts';
 
 const other = '002-02_other-change-with-a-long-name-that-fills-the-line';
 const files = { [`.spool/changes/${other}/proposal.md`]: '# Other\n\nText.\n' };
 
 const waits = (file: string) => `until [ -e "$HOME/${file}" ]; do sleep 0.01; done`;
-
-const textOf = (lines: readonly { readonly text: string }[]): string[] =>
-  lines.map(({ text }) => text.trimEnd()).filter((text) => text !== '');
-
-const watch = (project: TestProject, columns: number, script?: string) => {
-  const terminal = openTerminal(project, ['watch'], { columns, ...(script === undefined ? {} : { script }) });
-  const screen = () => fullScreenOf(terminal.raw());
-  return {
-    ...terminal,
-    screen,
-    /** Waits for a line of the live view. */
-    shown: (pattern: RegExp) =>
-      eventually(() => terminal.lines().some(({ text }) => pattern.test(text)), `${pattern} in the live view`).catch(
-        (error: Error) => {
-          throw new Error(`${error.message}; it shows:\n${textOf(terminal.lines()).join('\n')}`);
-        },
-      ),
-    /** Waits for the last line of the live view. */
-    bottom: (pattern: RegExp) =>
-      eventually(() => pattern.test(textOf(terminal.lines()).at(-1) ?? ''), `${pattern} at the bottom`).catch(
-        (error: Error) => {
-          throw new Error(`${error.message}; it shows:\n${textOf(terminal.lines()).join('\n')}`);
-        },
-      ),
-    row: (id: string) => screen().find((line) => line.includes(id.slice(0, 6))) ?? '',
-    has: (pattern: RegExp) =>
-      eventually(() => screen().some((line) => pattern.test(line)), `${pattern} on the screen`).catch(
-        (error: Error) => {
-          throw new Error(`${error.message}; it shows:\n${screen().join('\n')}`);
-        },
-      ),
-  };
-};
 
 test.each([120, 80, 50])('at %d columns all runs are watched, and a running one is steered', async (columns) => {
   const project = createProject({ files, agent: [promise, waitsFor('never')] });
@@ -51,7 +17,7 @@ test.each([120, 80, 50])('at %d columns all runs are watched, and a running one 
   const loop = project.start(['ralph', '--change', change]);
   await loop.printed('waiting for never');
 
-  const terminal = watch(project, columns);
+  const terminal = openWatch(project, { columns });
   await terminal.has(/^2 runs · 1 running/);
   await terminal.has(/^> running +002-01/);
   expect(terminal.row(other)).toMatch(/^ {2}complete +002-02_/);
@@ -88,7 +54,7 @@ test('a run is opened and followed, and shown as interrupted when it is killed',
   const project = createProject({ files, agent: [waitsFor('one'), waitsFor('never')] });
   const loop = project.start(['ralph', '--change', change]);
   await loop.printed('waiting for one');
-  const terminal = watch(project, 80);
+  const terminal = openWatch(project, { columns: 80 });
   await terminal.has(/^> running/);
 
   terminal.type('\r');
@@ -119,7 +85,7 @@ test('a run that is killed while it is opened says so, how to resume it, and wha
   const project = createProject({ agent: [waitsFor('never')] });
   const loop = project.start(['ralph', '--change', change]);
   await loop.printed('waiting for never');
-  const terminal = watch(project, 140);
+  const terminal = openWatch(project, { columns: 140 });
   await terminal.has(/^> running/);
   terminal.type('\r');
   await terminal.shown(/^waiting for never/);
@@ -141,7 +107,7 @@ test.each([100, 50])('at %d columns the keys also work while a run is opened', a
   const project = createProject({ agent: [waitsFor('one'), promise] });
   const loop = project.start(['ralph', '--change', change]);
   await loop.printed('waiting for one');
-  const terminal = watch(project, columns);
+  const terminal = openWatch(project, { columns });
   await terminal.has(/^> running/);
   terminal.type('\r');
   await terminal.shown(/^waiting for one/);
@@ -178,7 +144,7 @@ test('Ctrl-Z suspends it, with the terminal as it was before, and fg draws it ag
   await loop.printed('waiting for never');
   const suspended = (name: string) => `stty -a > ../home/${name}; echo "suspended: ${name}"; ${waits(`after-${name}`)}`;
   const script = `"$@"; ${suspended('table')}; fg; ${suspended('run')}; fg`;
-  const terminal = watch(project, 80, script);
+  const terminal = openWatch(project, { columns: 80, script });
   const modesAt = (name: string) => readFileSync(project.path(`../home/${name}`), 'utf8');
   /** What was written since the shell had the terminal. */
   const since = (name: string) => terminal.raw().split(`suspended: ${name}\r\n`)[1] ?? '';
@@ -218,7 +184,7 @@ test('archived runs are not listed, and queued changes are', async () => {
   expect(await project.spool('archive', other)).toMatchObject({ code: 0 });
   const loop = project.start(['ralph', '--all']);
   await loop.printed('waiting for one');
-  const terminal = watch(project, 100);
+  const terminal = openWatch(project, { columns: 100 });
   await terminal.has(/^2 runs · 1 running · 1 queued/);
   await terminal.has(/^ {2}queued +002-03.*in the queue of PID/);
   expect(terminal.screen().join('\n')).not.toContain('002-02');

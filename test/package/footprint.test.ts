@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -11,6 +11,7 @@ interface Counts {
   readonly processes: number;
   readonly fsyncs: number;
   readonly files: number;
+  readonly codeKb: number;
 }
 
 const countsOf = async (project: TestProject, ...args: string[]): Promise<Counts> => {
@@ -23,7 +24,9 @@ const countsOf = async (project: TestProject, ...args: string[]): Promise<Counts
 };
 
 /** The cost of one more iteration, and the processes of a run besides those of its iterations. */
-const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'> & { around: number }> => {
+const perIteration = async (
+  project: TestProject,
+): Promise<Pick<Counts, 'processes' | 'fsyncs'> & { around: number }> => {
   const loop = (iterations: number) =>
     countsOf(
       project,
@@ -45,18 +48,39 @@ const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'>
 };
 
 test.each([
-  ['--version', 1],
-  ['--help', 4],
+  ['--version', 1, 30],
+  ['--help', 4, 85],
   // For a complete run, which is compared with its record.
-  ['ralph --status', 5],
-])('spool %s loads %i files', async (args, files) => {
+  ['ralph --status', 5, 200],
+])('spool %s loads %i files with at most %i KB', async (args, files, limit) => {
   const project = createProject({ agent: [promise] });
   await project.spool('ralph', '--change', change);
 
   const words = args === 'ralph --status' ? ['ralph', '--status', '--change', change] : [args];
 
-  expect((await countsOf(project, ...words)).files).toBe(files);
+  const counts = await countsOf(project, ...words);
+
+  expect(counts.files).toBe(files);
+  // The time of a start is proportional to the code that is loaded.
+  expect(counts.codeKb).toBeLessThanOrEqual(limit);
 });
+
+test.each([['--help'], ['ralph --status --change 002-01']])(
+  'spool %s loads no streams and no terminal for output that is discarded',
+  async (args) => {
+    const project = createProject({ agent: ['true'] });
+    await project.spool('ralph', '--change', change, '--max-iterations', '1');
+    const file = join(project.home, 'builtins.json');
+
+    const options = { cwd: project.folder, env: { ...project.env, BUILTINS_FILE: file }, stdio: 'ignore' } as const;
+    const fixture = join(root, 'test/fixtures/builtins.cjs');
+    execFileSync(process.execPath, ['--require', fixture, spoolProgram, ...args.split(' ')], options);
+
+    const loaded = JSON.parse(readFileSync(file, 'utf8')) as string[];
+    expect(loaded).toContain('fs');
+    expect(loaded.filter((name) => ['tty', 'net', 'stream'].includes(name))).toEqual([]);
+  },
+);
 
 test.each([
   ['without git', { git: false, agent: ['true'] }, { processes: 1, fsyncs: 2, around: 0 }],
@@ -66,11 +90,18 @@ test.each([
   expect(await perIteration(createProject(options))).toEqual(expected);
 });
 
-test('the unpacked package is below 1.35 MB', () => {
+test('the unpacked package is below 1.48 MB', () => {
   const args = ['pack', '--json', '--dry-run', '--ignore-scripts', '--loglevel=error'];
   const env = { PATH: process.env.PATH, HOME: createProject({ git: false }).home };
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, env, encoding: 'utf8' })) as [
     { unpackedSize: number },
   ];
-  expect(packed.unpackedSize).toBeLessThan(1_350_000);
+  expect(packed.unpackedSize).toBeLessThan(1_480_000);
+});
+
+test('the page is below 62 KB, compressed', () => {
+  const folder = join(root, 'dist', 'web');
+  const compressed = readdirSync(folder).filter((name) => name.endsWith('.br'));
+  expect(compressed).toHaveLength(3);
+  expect(compressed.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)).toBeLessThan(62_000);
 });

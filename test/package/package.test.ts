@@ -50,7 +50,9 @@ test('the packed tarball installs globally without dependencies, works, and pass
   const [packed] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], folder)) as [
     { filename: string; files: { path: string }[] },
   ];
-  const shipped = packed.files.map((file) => file.path).filter((path) => !path.startsWith('dist/chunks/'));
+  const shipped = packed.files
+    .map((file) => file.path.replace(/^(dist\/web\/app)-[\da-f]{10}\./, '$1-<hash>.'))
+    .filter((path) => !path.startsWith('dist/chunks/'));
   expect(shipped.toSorted()).toEqual([
     'LICENSE',
     'README.md',
@@ -72,6 +74,7 @@ test('the packed tarball installs globally without dependencies, works, and pass
     'dist/types/ralph/totals.d.ts',
     'dist/types/ralph/view.d.ts',
     'dist/types/store/project.d.ts',
+    ...['app-<hash>.css', 'app-<hash>.js', 'index.html'].map((name) => `dist/web/${name}.br`),
     'package.json',
   ]);
 

@@ -1,4 +1,5 @@
-import { looksLikeId, shortHash } from '../ids.ts';
+import { looksLikeId } from '../ids.ts';
+import { shortHash } from '../short-hash.ts';
 
 /*
  * The change of a task file has no name of its own: its ID is derived from its path, so that a path can be checked

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import { realPath } from '../../process/which.ts';
 import type { Project } from '../../store/project.ts';
+import { isTaskPath } from './recorded.ts';
 
 /** Returns the path of a task file relative to its project, with `/`. Throws unless it is a regular file in the project. */
 export const taskFilePath = (project: Project, given: string, cwd: string): string => {
@@ -16,12 +17,6 @@ export const taskFilePath = (project: Project, given: string, cwd: string): stri
   if (problem !== null) throw wrong(problem);
   return path;
 };
-
-/** Whether a path, relative to the project, can be that of a task file. Keys of the guard have `::` in them. */
-export const isTaskPath = (path: string): boolean =>
-  path.split('/').every((name) => name !== '' && name !== '..' && name !== '.' && name !== '.git') &&
-  !path.startsWith('.spool/') &&
-  !/::|[\u0000-\u001f\u007f\\]/.test(path);
 
 const problemAt = (file: string): string | null => {
   try {

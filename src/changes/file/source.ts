@@ -4,20 +4,11 @@ import { recordedSource } from '../recorded-source.ts';
 import type { Change, ChangeSource } from '../source.ts';
 import { formatOf } from './formats.ts';
 import { idsOf } from './id.ts';
-import { isTaskPath } from './path.ts';
+import { mayBeFile, pathIn, sourcePrefix } from './recorded.ts';
 
 /*
- * A task file anywhere in the project (`spool ralph --file`). Its path is recorded as the source of its runs,
- * `file:docs/plans/x.md`, and so is part of what identifies a run.
+ * A task file anywhere in the project (`spool ralph --file`).
  */
-
-const prefix = 'file:';
-
-/** The path in the source of a run; null if that is another source. */
-export const pathIn = (source: string): string | null => {
-  const path = source.startsWith(prefix) ? source.slice(prefix.length) : '';
-  return isTaskPath(path) ? path : null;
-};
 
 /** The files that were run before. One that was deleted counts as archived. */
 export const fileSource: ChangeSource = {
@@ -45,7 +36,7 @@ const isFile = (root: string, path: string): boolean => {
 
 /** state.json can be written by others: the path must be one that the ID was derived from. */
 const recordedPath = (root: string, id: string): string | null => {
-  if (!/^[a-z0-9-]+$/.test(id)) return null;
+  if (!mayBeFile(id)) return null;
   const path = pathIn(recordedSource(root, id) ?? '');
   return path !== null && idsOf(path).includes(id) ? path : null;
 };
@@ -53,7 +44,7 @@ const recordedPath = (root: string, id: string): string | null => {
 /** Returns the ID of a file, which differs from those of other files that were run and from other changes. */
 export const idOfFile = (root: string, path: string, isTaken: (id: string) => boolean): string => {
   const [short, long] = idsOf(path);
-  const isFree = [null, `${prefix}${path}`].includes(recordedSource(root, short)) && !isTaken(short);
+  const isFree = [null, `${sourcePrefix}${path}`].includes(recordedSource(root, short)) && !isTaken(short);
   return isFree && recordedSource(root, long) === null ? short : long;
 };
 
@@ -62,7 +53,7 @@ export const fileChange = (root: string, id: string, path: string): Change => {
   const format = formatOf(text, path);
   return {
     id,
-    source: `${prefix}${path}`,
+    source: `${sourcePrefix}${path}`,
     module: null,
     folder: path,
     proposalFile: path,

@@ -98,7 +98,8 @@ const checkNotifications = async (database: Database): Promise<Check> => {
   database.listen({ [channel]: () => (isHeard = true) });
   const endMs = performance.now() + notificationMs;
   while (!isHeard && performance.now() < endMs) {
-    await database.query('select pg_notify($1, $2)', [channel, '']);
+    // In a transaction, which has another connection: a pooler may give a connection what it has sent itself.
+    await database.transaction((sql) => sql.query('select pg_notify($1, $2)', [channel, '']));
     await delay(50);
   }
   return isHeard

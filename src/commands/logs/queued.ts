@@ -5,13 +5,12 @@ import { findQueued, type ListedChange } from '../../cluster/queue.ts';
 import { userError } from '../../errors.ts';
 import { onStopSignals } from '../../process/signals.ts';
 import { isOpen } from '../../ralph/view.ts';
-import type { Display } from '../../report/display.ts';
 import { say } from '../../report/message.ts';
 import { replay } from '../../report/replay.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { iterationFileName } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
-import { displayRecorded } from '../recorded-display.ts';
+import { displayRecorded, withoutEnd } from '../recorded-display.ts';
 import type { Invocation } from '../shared/command.ts';
 import {
   keyOf,
@@ -137,13 +136,6 @@ const showEvents = async (queue: ProjectQueue, row: ListedChange, request: RunRe
     signals.dispose();
   }
 };
-
-const withoutEnd = (display: Display): Display => ({
-  ...display,
-  onEvent: (event, view) => {
-    if (event.type !== 'run-ended') display.onEvent(event, view);
-  },
-});
 
 const whyMissing = ({ iteration: last }: ListedChange, iteration: number): string =>
   last !== null && iteration > last ? `the run has only reached iteration ${last}` : 'the queue has no events of it';

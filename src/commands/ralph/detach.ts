@@ -15,7 +15,7 @@ import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { Invocation } from '../shared/command.ts';
 import { confirmOn } from '../shared/consent.ts';
-import { answer as answerOn, messageLines } from '../../report/message.ts';
+import { answer as answerOn, messageLines, say } from '../../report/message.ts';
 import { detachedVariable, type FromBackground, type ToBackground } from './detach-messages.ts';
 
 export interface DetachRequest {
@@ -55,6 +55,7 @@ export const startDetached = async (request: DetachRequest): Promise<number> => 
     onMessage: async (message) => {
       const sent = message as FromBackground;
       if (sent.type === 'say') sent.lines.forEach((line) => said.add(line));
+      if (sent.type === 'notice') said.add(sent.text);
       if (sent.type !== 'started') return answer(request, sent);
       hasStarted(sent);
       return undefined;
@@ -127,6 +128,9 @@ const answer = async (
   switch (message.type) {
     case 'say':
       terminal.log(`${message.lines.join('\n')}\n`);
+      return undefined;
+    case 'notice':
+      say(terminal, message.text);
       return undefined;
     case 'confirm':
       return (await confirmOn(terminal)?.(message.question)) ?? false;

@@ -57,7 +57,7 @@ export const connectForeground = (env: NodeJS.ProcessEnv): Foreground | null => 
     watch: (display) => ({
       ...display,
       onEvent: (event, view) => {
-        if (!isStarted && event.type === 'notice') tell({ type: 'say', lines: [event.text] });
+        if (!isStarted && event.type === 'notice') tell({ type: 'notice', text: event.text });
         if (!isStarted && event.type === 'run-started') {
           isStarted = true;
           process.off('disconnect', leave);

@@ -41,7 +41,7 @@ export const clusterCommands: readonly CommandRow[] = [
         help: 'Push the files of a running iteration this often',
         default: '3m',
       },
-      { name: 'folder', placeholder: 'path', help: 'Where clones are kept' },
+      { name: 'folder', placeholder: 'path', help: 'Where clones are kept (default: in your data folder)' },
       {
         name: 'metrics',
         placeholder: 'port',

@@ -21,6 +21,7 @@ export const finishCommands: readonly CommandRow[] = [
       { name: 'onto', placeholder: 'branch', help: 'Branch to land on (default: the branch the change started from)' },
       { name: 'force', help: 'Land even if the last run is not complete' },
       { name: 'keepBranch', help: 'Do not delete the branch after landing' },
+      { name: 'dryRun', help: 'Only rebase and verify in a worktree of its own, and show what would land' },
       ...ralphOptions
         .filter(({ name }) => ['verify', 'verifyTimeout', ...sandboxFlags].includes(name))
         .map((option) =>
@@ -29,6 +30,7 @@ export const finishCommands: readonly CommandRow[] = [
       queue,
     ],
     examples: [
+      'spool land 002-01 --dry-run',
       'spool land 002-01',
       'spool land 002-01 --onto main --verify "npm test"',
       'spool land 002-01 --force --keep-branch',

@@ -1,5 +1,8 @@
-import type { CommandRow } from '../shared/command.ts';
-import { change, json, queue, runOf } from './options.ts';
+import type { CommandOption, CommandRow } from '../shared/command.ts';
+import { change, json, queue, runOf, yes } from './options.ts';
+
+const local: CommandOption = { name: 'local', help: 'Only on this machine, not in the queue' };
+const allYes: CommandOption = { ...yes, help: 'With --all, do not ask about other machines' };
 
 export const steerCommands: readonly CommandRow[] = [
   {
@@ -8,11 +11,13 @@ export const steerCommands: readonly CommandRow[] = [
     positionals: [runOf],
     options: [
       { name: 'now', help: 'Stop the agent at once, as Ctrl-C does; a second time kills it' },
-      { name: 'all', help: 'Stop all runs of this project on this machine, and start none that are queued' },
+      { name: 'all', help: 'Stop all runs of this project, and start none that are queued, on all machines' },
+      local,
+      allYes,
       queue,
       json,
     ],
-    examples: ['spool stop 002-01', 'spool stop 002-01 --now', 'spool stop --all'],
+    examples: ['spool stop 002-01', 'spool stop 002-01 --now', 'spool stop --all', 'spool stop --all --local'],
     load: () => import('../stop.ts'),
   },
   {
@@ -20,7 +25,9 @@ export const steerCommands: readonly CommandRow[] = [
     summary: 'Pause a run before its next iteration',
     positionals: [runOf],
     options: [
-      { name: 'all', help: 'Pause all runs of this project on this machine, including queued ones' },
+      { name: 'all', help: 'Pause all runs of this project, including queued ones, on all machines' },
+      local,
+      allYes,
       queue,
       json,
     ],
@@ -31,7 +38,13 @@ export const steerCommands: readonly CommandRow[] = [
     name: 'resume',
     summary: 'Resume a paused run',
     positionals: [runOf],
-    options: [{ name: 'all', help: 'Resume all paused runs of this project on this machine' }, queue, json],
+    options: [
+      { name: 'all', help: 'Resume all paused runs of this project, on all machines' },
+      local,
+      allYes,
+      queue,
+      json,
+    ],
     examples: ['spool resume 002-01', 'spool resume --all'],
     load: () => import('../resume.ts'),
   },

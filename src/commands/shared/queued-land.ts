@@ -1,15 +1,16 @@
 import { hostname } from 'node:os';
-import { branchOf } from '../../changes/ids.ts';
+import { branchOf } from '../../changes/branch.ts';
 import { deletePublished, fetchRun, type FetchedRun, recordLanding } from '../../cluster/fetch-run.ts';
-import { isActive, type ListedChange } from '../../cluster/queue.ts';
+import { findQueued, isActive, type ListedChange } from '../../cluster/queue.ts';
 import { userError } from '../../errors.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
 import { readLanded } from '../../store/landed.ts';
 import { lockChange } from '../../store/run-lock.ts';
+import { readState } from '../../store/state.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { senderOf } from './queue.ts';
 import type { Invocation } from './command.ts';
-import { localRun, queuedChange, tryProjectQueue, withProjectQueue } from './queued.ts';
+import { keyOf, localRun, type ProjectQueue, queuedChange, tryProjectQueue, withProjectQueue } from './queued.ts';
 
 /** A run on other machines whose branch and state are here now. */
 export interface FetchedChange {
@@ -31,7 +32,7 @@ export const fetchCompleted = async (
   if ((await localRun(project, change)).isRunning) return null;
   const instead = 'Only a run of this checkout can land.';
   return tryProjectQueue(url, { project, terminal, instead }, async (queue) => {
-    const row = await queuedChange(queue, project, change);
+    const row = (await queuedChange(queue, project, change)) ?? (await fetchedBefore(queue, of));
     if (row === null) return null;
     if (isActive(row)) throw userError('in-queue', change, stateText(row), commandLine('spool', 'stop', change));
     if (row.state !== 'complete' && !force) throw userError('not-complete', change, stateText(row));
@@ -45,6 +46,14 @@ export const fetchCompleted = async (
       lock.release();
     }
   });
+};
+
+/** A completed run that is here already, because it was fetched by a landing that did not succeed. */
+const fetchedBefore = async (queue: ProjectQueue, { project, change }: ChangeRef): Promise<ListedChange | null> => {
+  const row = await findQueued(queue.database, keyOf(queue, change));
+  const view = await readState(project, change);
+  const isSame = row?.state === 'complete' && view?.status === 'complete' && view.run === row.run;
+  return isSame && !row.detail?.startsWith('landed ') ? row : null;
 };
 
 const stateText = ({ state, host, detail, iteration }: ListedChange): string => {

@@ -7,6 +7,8 @@ import type { Key } from './keys.ts';
 /** What `spool watch` shows, and what its keys are for now. */
 export interface Model {
   readonly rows: readonly RunRow[];
+  /** Lines about the queue and its workers. */
+  readonly notes: readonly string[];
   /** The change of the selected row. */
   readonly selected: string | null;
   /** The change whose live view covers the table; null if none does. */
@@ -35,12 +37,23 @@ export type Action =
   | { readonly kind: 'control'; readonly command: ControlCommand; readonly change: string }
   | { readonly kind: 'context'; readonly change: string; readonly text: string };
 
+/** Whether workers have the change. */
+export const isRemote = ({ rows }: Model, id: string): boolean =>
+  rows.some(({ change, remote }) => change === id && remote !== undefined);
+
 export interface Step {
   readonly model: Model;
   readonly action: Action | null;
 }
 
-export const emptyModel: Model = { rows: [], selected: null, opened: null, mode: { kind: 'keys' }, message: null };
+export const emptyModel: Model = {
+  rows: [],
+  notes: [],
+  selected: null,
+  opened: null,
+  mode: { kind: 'keys' },
+  message: null,
+};
 
 /** The selected row stays the same, wherever it is now. */
 export const withRows = (model: Model, rows: readonly RunRow[]): Model => {
@@ -91,12 +104,13 @@ const rowOf = ({ rows }: Model, id: string | null): RunRow | undefined => rows.f
 const isStarted = (row: RunRow): row is StartedRow => row.run !== null;
 
 const pressOnRow = (model: Model, row: RunRow, key: Key): Step => {
-  const { change, status, leftovers } = row;
+  const { change, status, leftovers, remote } = row;
   const on = (mode: Mode): Step => ({ model: { ...model, mode }, action: null });
   const ask = (command: ControlCommand): Step => ({ model, action: control(command, change) });
   if (key.text === 'c') return on({ kind: 'context', change, text: '' });
   if (!'sSpr'.includes(key.text) || key.text === '') return { model, action: null };
-  const canBeSteered = status === 'running' || status === 'queued' || leftovers > 0;
+  // What can be done with a change of the queue, the queue knows.
+  const canBeSteered = status === 'running' || status === 'queued' || leftovers > 0 || remote !== undefined;
   if (!canBeSteered) return { model: { ...model, message: `Not running: ${change}` }, action: null };
   switch (key.text) {
     case 's':

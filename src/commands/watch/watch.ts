@@ -1,40 +1,47 @@
-import { asUserError, signalExitCodes } from '../../errors.ts';
+import { signalExitCodes } from '../../errors.ts';
 import { isInsideIteration } from '../../process/tree.ts';
 import { onStopSignals } from '../../process/signals.ts';
 import { printRuns } from '../../report/all-runs.ts';
 import { suspendJob, whileSuspended } from '../../report/suspend.ts';
-import { replay } from '../../report/replay.ts';
 import { createBottomLine } from '../../report/bottom-line.ts';
 import { createRowReader, isListed } from '../../report/run-rows.ts';
 import { renderWatch } from '../../report/watch-screen.ts';
 import { createRedactor } from '../../secrets/redact.ts';
-import { followRun } from '../../store/follow.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
-import { displayRecorded, renderGone } from '../recorded-display.ts';
+import { queueOf } from '../shared/queue-url.ts';
 import { steerRun } from '../steer.ts';
 import { addToContext } from '../shared/context.ts';
 import { readKeys } from './keys.ts';
-import { type Action, emptyModel, footerOf, press, type StartedRow, withRows } from './model.ts';
+import { problemOf, showLive } from './live.ts';
+import { type Action, emptyModel, footerOf, isRemote, press, type StartedRow, withRows } from './model.ts';
+import type { RemoteWatch } from './remote.ts';
 
 interface Watch extends Invocation {
   readonly project: Project;
+  /** null without a queue. */
+  readonly remote: RemoteWatch | null;
   /** Aborted to end it. */
   readonly stop: AbortSignal;
 }
 
-/** Shows all runs and redraws them every second. Without a terminal it prints them once. */
+/** Shows all runs, with those of workers, and redraws them every second. Without a terminal it prints them once. */
 export const run = async (invocation: Invocation): Promise<number> => {
   const { cwd, env, terminal } = invocation;
   const project = findProject(cwd);
+  const queue = await queueOf(invocation, project);
   if (!terminal.isInteractive || !terminal.canPrompt) {
-    await printRuns({ project, env, terminal, json: false, all: false });
+    const request = { project, env, terminal, json: false, all: false };
+    const runs =
+      queue === null ? null : await (await import('../shared/queued-status.ts')).readRemoteRuns(queue, request);
+    await printRuns(request, runs);
     return 0;
   }
+  const remote = queue === null ? null : await (await import('./remote.ts')).openRemote(queue, { project, env });
   const signals = onStopSignals(() => {});
   terminal.fullScreen('enter');
   try {
-    return await watch({ ...invocation, project, stop: signals.stop });
+    return await watch({ ...invocation, project, remote, stop: signals.stop });
   } finally {
     terminal.fullScreen('leave');
     signals.dispose();
@@ -46,7 +53,7 @@ const redrawMs = 1000;
 /** Resolves to the exit code when the user quits. */
 const watch = (request: Watch): Promise<number> =>
   new Promise((resolve, reject) => {
-    const { project, env, terminal, stop } = request;
+    const { project, env, terminal, stop, remote } = request;
     const readRows = createRowReader({ project, env, redactor: createRedactor(env) });
     let model = emptyModel;
     /** Aborted to go back from the live view of a run to the table. */
@@ -68,7 +75,9 @@ const watch = (request: Watch): Promise<number> =>
       terminal.fullScreen(renderWatch({ ...model, footer, now: new Date() }, canvas));
     };
     const refresh = async () => {
-      model = withRows(model, (await readRows(new Date())).filter(isListed));
+      const local = await readRows(new Date());
+      const rows = remote?.merge(local) ?? local;
+      model = { ...withRows(model, rows.filter(isListed)), notes: remote?.notes() ?? [] };
       draw();
     };
     const end = (settle: () => void) => {
@@ -78,6 +87,7 @@ const watch = (request: Watch): Promise<number> =>
       stopSuspending();
       close.abort();
       keys.dispose();
+      remote?.close();
       // It still writes to the screen.
       void live.finally(settle);
     };
@@ -87,7 +97,8 @@ const watch = (request: Watch): Promise<number> =>
       close = new AbortController();
       const { signal } = close;
       bottom.clear();
-      live = showLive(row, { ...request, terminal: bottom.terminal }, signal);
+      const shown = { ...request, terminal: bottom.terminal, signal: AbortSignal.any([signal, stop]) };
+      live = row.remote !== undefined && remote !== null ? remote.show(row, shown) : showLive(row, shown);
       await live;
       // The end of the run stays until the user has seen it.
       if (signal.aborted) return back();
@@ -109,7 +120,7 @@ const watch = (request: Watch): Promise<number> =>
           return close.abort();
         case 'control':
         case 'context':
-          void answerTo(action, request)
+          void answerTo(action, request, isRemote(model, action.change) ? remote : null)
             .then((message) => {
               model = { ...model, message };
               draw();
@@ -142,45 +153,23 @@ const watch = (request: Watch): Promise<number> =>
     void refresh().catch(fail);
   });
 
-/** Follows a run as it is shown where it runs. Resolves when it has ended, or when `signal` is aborted. */
-const showLive = async (row: StartedRow, { project, cwd, env, terminal, stop }: Watch, signal: AbortSignal) => {
-  const { change, run: id, iteration } = row;
-  const display = displayRecorded({ project, terminal, cwd, env });
-  try {
-    const [first, ended] = [Math.max(1, iteration), AbortSignal.any([signal, stop])];
-    const { view, isGone } = await replay({
-      events: followRun(project, change, { run: id, env, signal: ended, fromIteration: first }),
-      iteration: first,
-      follow: true,
-      display,
-      signal: ended,
-      drained: terminal.drained,
-    });
-    if (isGone && view !== null) ['', ...(await renderGone(view, { project, terminal, env }))].forEach(display.warn);
-  } catch (error) {
-    display.warn(problemOf(error));
-  } finally {
-    display.dispose();
-  }
-};
-
-/** Does what was asked for, and returns what to tell the user. */
+/** Does what was asked for, and returns what to tell the user. `remote`: workers have the change. */
 const answerTo = async (
   action: Action & { readonly kind: 'control' | 'context' },
   { project, env }: Pick<Watch, 'project' | 'env'>,
+  remote: RemoteWatch | null,
 ): Promise<string> => {
   const { change } = action;
   try {
     if (isInsideIteration()) return 'An agent cannot steer runs.';
+    const answer =
+      action.kind === 'control'
+        ? await remote?.steer(change, action.command)
+        : await remote?.addContext(change, action.text);
+    if (answer) return answer;
     if (action.kind === 'control') return await steerRun(project, change, { command: action.command, env });
     return `Added. ${await addToContext({ project, change, env }, action.text)} ${change}`;
   } catch (error) {
     return problemOf(error);
   }
-};
-
-const problemOf = (error: unknown): string => {
-  const known = asUserError(error);
-  if (known === null) throw error;
-  return known.message;
 };

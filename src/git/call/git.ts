@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { withoutInheritedFds } from '../../process/descriptors.ts';
 import { currentScope, allowedEnvironment } from '../../process/scope.ts';
@@ -29,6 +29,8 @@ export interface GitResult {
 
 export interface GitCall {
   readonly cwd: string;
+  /** The repository that it reads, if that is another one: it may have what blocks git. */
+  readonly from?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
   readonly hooks?: true;
@@ -153,6 +155,7 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
     stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
+  const repository = call.from ?? call.cwd;
   let killTimer: NodeJS.Timeout | undefined;
   // On SIGTERM, git removes its lock files first. A hook that does not exit is killed after git.
   const end = () => {
@@ -171,9 +174,9 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
   call.kill?.addEventListener('abort', end);
   const unwatchDeadline = watchDeadline({ hooks: call.hooks ?? false, end });
   // A hook may take long.
-  const unwatchBlocked = call.hooks ? () => {} : watchBlocked(call.cwd, end);
+  const unwatchBlocked = call.hooks ? () => {} : watchBlocked(repository, end);
   const endIdle = () => {
-    noteIdle(call.cwd);
+    noteIdle(repository);
     end();
   };
   const mayWait = call.hooks || call.networkMs !== undefined;
@@ -189,11 +192,12 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
     const closed = once(child, 'close').catch(() => {});
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
+    await drained(() => stdout.length + stderr.length);
     const message = Buffer.concat(stderr).toString('utf8').trim();
     return {
       code: code ?? -1,
       stdout: Buffer.concat(stdout).toString('latin1'),
-      stderr: signal === null ? message : (whyBlocked(call.cwd) ?? `git was terminated by ${signal}`),
+      stderr: signal === null ? message : (whyBlocked(repository) ?? `git was terminated by ${signal}`),
     };
   } catch (error) {
     return { code: -1, stdout: '', stderr: (error as Error).message };
@@ -208,6 +212,17 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
     if (killTimer && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();
+  }
+};
+
+/**
+ * Resolves when nothing is left in the pipes. Spool may have been stopped or busy for longer than the grace, and then its
+ * timers come before what git has written.
+ */
+const drained = async (received: () => number): Promise<void> => {
+  for (let before = -1; before !== received();) {
+    before = received();
+    await nextTurn();
   }
 };
 

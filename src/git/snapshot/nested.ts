@@ -79,6 +79,7 @@ const inside = (status: FileDiff['status'], name: string): FileDiff => ({
   from: null,
   insertions: 0,
   deletions: 0,
+  binary: false,
   nested: true,
   before: '',
   after: '',

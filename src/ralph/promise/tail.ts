@@ -20,6 +20,7 @@ interface TagInText extends Tag {
 
 /** The text is scanned in blocks at multiples of this length, so that chunk boundaries do not matter. */
 const blockLength = 8 * 1024;
+const opening = '<promise>';
 /** How many characters before and after an earlier tag are stored with it. */
 const around = 1000;
 /**
@@ -50,18 +51,37 @@ export const createTail = (promises: readonly string[], maxTags: number): Tail =
     earlier = [...earlier, ...excerpts].slice(-maxTags);
   };
 
+  /** Whether there may be a tag in what is not yet scanned. Does not join the two texts, which would copy them. */
+  const mayHaveTags = (chunk: string): boolean =>
+    chunk.includes(opening) ||
+    text.includes(opening, scannedUpTo) ||
+    (text.slice(-opening.length) + chunk.slice(0, opening.length)).includes(opening);
+
+  /** Moves on as far as scanning would. */
+  const skip = (chunk: string): void => {
+    const unscanned = text.length + chunk.length - scannedUpTo;
+    const end = scannedUpTo + (Math.ceil(unscanned / blockLength) - 2) * blockLength;
+    const start = Math.max(0, end - blockLength);
+    text = start < text.length ? (text + chunk).slice(start) : chunk.slice(start - text.length);
+    scannedUpTo = end - start;
+  };
+
+  const scan = (chunk: string): void => {
+    text += chunk;
+    while (text.length - scannedUpTo > 2 * blockLength) {
+      scanBlock();
+      scannedUpTo += blockLength;
+      if (scannedUpTo === blockLength) continue;
+      text = text.slice(blockLength);
+      scannedUpTo -= blockLength;
+    }
+  };
+
   return {
     feed(chunk) {
-      text += chunk;
-      if (text.length - scannedUpTo <= 2 * blockLength) return;
-      const mayHaveTags = text.includes('<promise>', scannedUpTo);
-      while (text.length - scannedUpTo > 2 * blockLength) {
-        if (mayHaveTags) scanBlock();
-        scannedUpTo += blockLength;
-        if (scannedUpTo === blockLength) continue;
-        text = text.slice(blockLength);
-        scannedUpTo -= blockLength;
-      }
+      if (text.length + chunk.length - scannedUpTo <= 2 * blockLength) text += chunk;
+      else if (mayHaveTags(chunk)) scan(chunk);
+      else skip(chunk);
     },
     get text() {
       return text;

@@ -16,7 +16,7 @@ import { terminateLeftovers, tagForPath } from '../../process/tree.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { createCopy, restoreCopy, savedCopy } from '../../changes/copies.ts';
 import { checkFolderInside } from '../../files/inside.ts';
-import { branchOf } from '../../changes/ids.ts';
+import { branchOf } from '../../changes/branch.ts';
 import { hideWorktreesFromGit } from '../../store/folders.ts';
 import { recordBase, recordedBase } from '../../store/user-record/branches.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';

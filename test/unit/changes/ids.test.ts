@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { branchOf, matchId } from '../../../src/changes/ids.ts';
+import { matchId } from '../../../src/changes/ids.ts';
+import { branchOf } from '../../../src/changes/branch.ts';
 import { changeNumber, isSlug, moduleOf, toSlug } from '../../../src/changes/spool/ids.ts';
 
 const ids = ['001-01_init', '002-01_add-loop', '002-02_add-status', '002-02_add-status-line'];

@@ -272,7 +272,9 @@ describe('the loop', () => {
       says('a'),
       says('b'),
     ]);
-    expect(events.find((event) => event.type === 'iteration-finished')).toMatchObject({ record: { durationMs: 10 } });
+    expect(events.find((event) => event.type === 'iteration-finished')).toMatchObject({
+      record: { durationMs: 20, phases: { agentMs: 10, gateMs: 10, spoolMs: 20 } },
+    });
     expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit', notes: ['released after limit'] });
   });
 

@@ -80,7 +80,7 @@ test('a row of spool status says where a change runs', () => {
   expect(queuedRow({ ...row, ...running }, null)).toMatchObject({
     status: 'running',
     run: null,
-    activity: 'on build-1 since 11:00',
+    activity: 'on build-1 (one) since 11:00',
     remote: { state: 'running', worker: 'one', attempts: 2 },
   });
   expect(silentText({ name: 'one', host: 'build-1', seenAt: at('11:50'), running: 1, now: at('12:00') })).toBe(

@@ -20,6 +20,7 @@ const request = {
   tmp: '/tmp/own',
   own: ['/tmp/own'],
   write: [],
+  hidden: [],
   programs: ['/usr/lib/node_modules/sandbox'],
 } satisfies PolicyRequest;
 

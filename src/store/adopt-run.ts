@@ -1,0 +1,82 @@
+import { readSafely } from '../files/safe.ts';
+import { isOpen, type RunView } from '../ralph/view.ts';
+import type { ChangeRef } from './change-ref.ts';
+import { checkpointsFile, historyFile, stepsFile, tipsFile } from './paths.ts';
+import { writeStart, writeState } from './save-state.ts';
+import { withWorkspace, writeTransferred } from './transfer.ts';
+import { recordBase } from './user-record/branches.ts';
+import { userRecordFolder } from './user-record/folder.ts';
+import { saveVersion } from './user-record/identity.ts';
+import { appendLine, linesIn } from './user-record/lines.ts';
+
+/*
+ * Brings a run of a worker into a project whose user may land it, continue it, and have runs of their own. The worker is
+ * another user, whose agents may have written what it sends. So only what describes this run is taken: no context, no
+ * accepted goal, no landing, no prompt, no other run, and no command that was set on the worker's machine.
+ */
+
+export interface AdoptedRun {
+  readonly view: RunView;
+  /** What a person asked for. */
+  readonly prompt: string;
+  readonly branch: string;
+  /** The branch to land on. */
+  readonly base: string;
+  /** All files of the change, as the worker has sent them. */
+  readonly files: ReadonlyMap<string, Buffer>;
+}
+
+export const adoptRun = (of: ChangeRef, { view: sent, prompt, branch, base, files }: AdoptedRun): void => {
+  const { project, change } = of;
+  const { run } = sent;
+  const view = withWorkspace(of, withoutCommands(sent)) as RunView;
+  const about = [...files].filter(([path]) => isAbout(run, path)).map(withOwnHistory(of));
+  writeTransferred(of, new Map([...about, [`state/runs/${run}/user-prompt.md`, Buffer.from(prompt)]]));
+  const folder = userRecordFolder(project, change, of.env);
+  saveVersion(folder, view, view);
+  recordBase(folder, branch, base);
+  addLines(tipsFile(folder), linesAbout(run, files.get('record/tips')));
+  addLines(checkpointsFile(folder), linesAbout(run, files.get('record/checkpoints')));
+  addLines(stepsFile(folder), [`${run} running`, ...(isOpen(view) ? [] : [`${run} ${view.status}`])]);
+  writeStart(project, view);
+  writeState(project, view);
+};
+
+/** The settings that run something. The user's own are those of this machine. */
+const commandSettings: ReadonlySet<string> = new Set(['verify', 'notify', 'worktreeSetup']);
+
+const withoutCommands = (view: RunView): RunView => {
+  if (view.settings === null) return view;
+  const { explicit, given = {}, ...settings } = view.settings;
+  return {
+    ...view,
+    settings: {
+      ...settings,
+      explicit: explicit.filter((name) => !commandSettings.has(name)),
+      given: Object.fromEntries(Object.entries(given).filter(([name]) => !commandSettings.has(name))),
+    },
+  };
+};
+
+const isAbout = (run: string, path: string): boolean =>
+  path === 'state/history.jsonl' || path.startsWith('state/copies/') || path.startsWith(`state/runs/${run}/`);
+
+/** The history of the project keeps its own lines. */
+const withOwnHistory =
+  ({ project, change }: ChangeRef) =>
+  ([path, content]: [string, Buffer]): [string, Buffer] => {
+    if (path !== 'state/history.jsonl') return [path, content];
+    const own = readSafely(historyFile(project, change), Infinity)?.toString('utf8') ?? '';
+    const known = new Set(content.toString('utf8').split('\n'));
+    const kept = own.split('\n').filter((line) => line !== '' && !known.has(line));
+    return [path, Buffer.concat([Buffer.from(kept.map((line) => `${line}\n`).join('')), content])];
+  };
+
+const linesAbout = (run: string, content: Buffer | undefined): string[] =>
+  (content?.toString('utf8') ?? '').split('\n').filter((line) => line.startsWith(`${run} `));
+
+/** A run that was fetched before is not recorded twice. */
+const addLines = (path: string, lines: readonly string[]): void => {
+  const known = new Set(linesIn(path));
+  for (const line of lines) if (!known.has(line)) appendLine(path, `${line}\n`);
+};

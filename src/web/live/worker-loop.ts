@@ -1,0 +1,58 @@
+/** Something that works only while somebody wants it, and never twice at a time. */
+export interface WorkerLoop {
+  start(): void;
+  stop(): void;
+}
+
+/**
+ * `work` is called while it is wanted, again when it has resolved. Its signal is aborted when it is wanted no longer. What
+ * it rejects with is passed to `onError`, and it is called again after a while.
+ */
+export const createWorkerLoop = (
+  work: (signal: AbortSignal) => Promise<void>,
+  onError: (error: unknown) => void,
+): WorkerLoop => {
+  let isWanted = false;
+  let isRunning = false;
+  let controller = new AbortController();
+  const loop = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    while (isWanted) {
+      controller = new AbortController();
+      const { signal } = controller;
+      await work(signal).catch((error: unknown) => {
+        onError(error);
+        return sleep(retryMs, signal);
+      });
+    }
+    isRunning = false;
+  };
+  return {
+    start: () => {
+      isWanted = true;
+      void loop();
+    },
+    stop: () => {
+      isWanted = false;
+      controller.abort();
+    },
+  };
+};
+
+const retryMs = 2000;
+
+/** Resolves after a time, or when it is aborted. */
+export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });

@@ -1,0 +1,146 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Overview as OverviewData, Row } from '../../api.ts';
+import { announce } from '../parts/announce.tsx';
+import { moveFocus, useKeys } from '../parts/keys.tsx';
+import { Failure, Loading } from '../parts/notice.tsx';
+import { statusLook } from '../parts/status.tsx';
+import { useTabState } from '../parts/tab-icon.ts';
+import { useOverview } from '../state/overview.ts';
+import { groupsOf, type GroupName, groupNames, shownStatus } from './groups.ts';
+import { ChangeRow } from './row.tsx';
+
+const titles: Record<GroupName, string> = {
+  attention: 'Needs a person',
+  running: 'Running',
+  queued: 'Queued',
+  finished: 'Finished',
+  idle: 'Not run yet',
+};
+
+/** All changes with their last runs. */
+export const Overview = () => {
+  const { overview, problem } = useOverview();
+  useTabTitle(overview);
+  useStatusChanges(overview?.rows ?? []);
+  if (problem !== null) return <Failure problem={problem} />;
+  if (overview === null) return <Loading what="Loading the changes" />;
+  return <Groups overview={overview} />;
+};
+
+const Groups = ({ overview }: { readonly overview: OverviewData }) => {
+  const [filter, setFilter] = useState('');
+  const [chosen, setChosen] = useState<GroupName | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  useKeys({
+    j: () => moveFocus('.change-link', 1),
+    k: () => moveFocus('.change-link', -1),
+    '/': () => input.current?.focus(),
+    Escape: () => {
+      setFilter('');
+      setChosen(null);
+      input.current?.blur();
+    },
+  });
+  const groups = groupsOf(overview.rows.filter((row) => matches(row, filter)));
+  const shown = groupNames.filter((name) => (chosen === null || chosen === name) && groups[name].length > 0);
+  return (
+    <div class="overview">
+      <h1 class="visually-hidden">Changes of {overview.project.name}</h1>
+      <div class="filters" role="search">
+        <input
+          ref={input}
+          type="search"
+          placeholder="Filter changes"
+          aria-label="Filter changes"
+          aria-keyshortcuts="/"
+          value={filter}
+          onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+        />
+        <div class="chips" role="group" aria-label="State">
+          {groupNames
+            .filter((name) => groups[name].length > 0 || name === chosen)
+            .map((name) => (
+              <button
+                key={name}
+                type="button"
+                class="chip"
+                aria-pressed={chosen === name}
+                onClick={() => setChosen(chosen === name ? null : name)}
+              >
+                {titles[name]} <span class="count">{groups[name].length}</span>
+              </button>
+            ))}
+        </div>
+      </div>
+      {overview.notes.map((note) => (
+        <p key={note} class="notice tone-warn">
+          {note}
+        </p>
+      ))}
+      {shown.map((name) => (
+        <section key={name} aria-labelledby={`group-${name}`} class={`group group-${name}`}>
+          <h2 id={`group-${name}`}>
+            {titles[name]} <span class="count">{groups[name].length}</span>
+          </h2>
+          <ul class="rows">
+            {groups[name].map((row) => (
+              <ChangeRow key={row.change} row={row} readOnly={overview.readOnly} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {shown.length === 0 && <Nothing isFiltered={filter !== '' || chosen !== null} />}
+    </div>
+  );
+};
+
+const Nothing = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <p class="empty">No change matches. Esc clears the filter.</p>
+  ) : (
+    <div class="empty">
+      <p>There is no change yet.</p>
+      <p>
+        Describe one with <code>spool create change &lt;name&gt;</code>, or start right away with{' '}
+        <code>spool ralph "&lt;what to do&gt;"</code>.
+      </p>
+    </div>
+  );
+
+const matches = (row: Row, filter: string): boolean => {
+  const text = [
+    row.change,
+    row.module,
+    row.branch,
+    row.remote?.host,
+    row.remote?.worker,
+    statusLook(shownStatus(row)).word,
+  ]
+    .join(' ')
+    .toLowerCase();
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+};
+
+const useTabTitle = (overview: OverviewData | null): void => {
+  const groups = groupsOf(overview?.rows ?? []);
+  const [waiting, running] = [groups.attention.length, groups.running.length];
+  const counts = [waiting === 0 ? '' : `${waiting} need a person`, running === 0 ? '' : `${running} running`];
+  useTabState(
+    [...counts.filter(Boolean), overview?.project.name ?? '', 'Spool'].filter(Boolean).join(' · '),
+    waiting > 0 ? 'warn' : running > 0 ? 'live' : 'quiet',
+  );
+};
+
+/** Says what has changed since the last overview. */
+const useStatusChanges = (rows: readonly Row[]): void => {
+  const last = useRef(new Map<string, string>());
+  useEffect(() => {
+    const now = new Map(rows.map((row) => [row.change, statusLook(shownStatus(row)).word]));
+    const changed = [...now].filter(([change, word]) => last.current.has(change) && last.current.get(change) !== word);
+    last.current = now;
+    if (changed.length > 0) announce(changed.map(([change, word]) => `${change}: ${word}`).join('. '));
+  }, [rows]);
+};

@@ -1,0 +1,61 @@
+import type { IterationOutcome, RowStatus } from '../../api.ts';
+import {
+  BlockedIcon,
+  CheckIcon,
+  ClockIcon,
+  CrossIcon,
+  DotIcon,
+  EmptyIcon,
+  FlagIcon,
+  PauseIcon,
+  RefusedIcon,
+  RunningIcon,
+} from './icons.tsx';
+
+/** Chooses the colour. */
+export type Tone = 'ok' | 'bad' | 'warn' | 'live' | 'quiet';
+
+interface Look {
+  readonly word: string;
+  readonly tone: Tone;
+  readonly Icon: () => preact.JSX.Element;
+}
+
+export type ShownStatus = RowStatus | 'paused' | 'waiting';
+
+const statuses: Record<ShownStatus, Look> = {
+  running: { word: 'Running', tone: 'live', Icon: RunningIcon },
+  paused: { word: 'Paused', tone: 'warn', Icon: PauseIcon },
+  waiting: { word: 'Waiting', tone: 'warn', Icon: ClockIcon },
+  queued: { word: 'Queued', tone: 'quiet', Icon: ClockIcon },
+  complete: { word: 'Complete', tone: 'ok', Icon: CheckIcon },
+  limit: { word: 'Limit reached', tone: 'warn', Icon: FlagIcon },
+  failed: { word: 'Failed', tone: 'bad', Icon: CrossIcon },
+  blocked: { word: 'Blocked', tone: 'bad', Icon: BlockedIcon },
+  interrupted: { word: 'Interrupted', tone: 'warn', Icon: PauseIcon },
+  unreadable: { word: 'Unreadable', tone: 'bad', Icon: CrossIcon },
+  none: { word: 'Not run yet', tone: 'quiet', Icon: EmptyIcon },
+};
+
+const outcomes: Record<IterationOutcome, Look> = {
+  complete: { word: 'Done', tone: 'ok', Icon: CheckIcon },
+  refused: { word: 'Refused', tone: 'warn', Icon: RefusedIcon },
+  blocked: { word: 'Gave up', tone: 'bad', Icon: BlockedIcon },
+  failed: { word: 'Failed', tone: 'bad', Icon: CrossIcon },
+  interrupted: { word: 'Interrupted', tone: 'warn', Icon: PauseIcon },
+  progress: { word: 'Worked', tone: 'quiet', Icon: DotIcon },
+  'no-changes': { word: 'No changes', tone: 'quiet', Icon: EmptyIcon },
+};
+
+export const statusLook = (status: ShownStatus): Look => statuses[status] ?? statuses.none;
+export const outcomeLook = (outcome: IterationOutcome): Look => outcomes[outcome] ?? outcomes.progress;
+
+export const Status = ({ status }: { readonly status: ShownStatus }) => {
+  const { word, tone, Icon } = statusLook(status);
+  return (
+    <span class={`status tone-${tone}`}>
+      <Icon />
+      {word}
+    </span>
+  );
+};

@@ -1,0 +1,233 @@
+import { memo } from './memo.ts';
+import type { AgentEvent, JournalEntry } from '../../api.ts';
+import { duration, pluralise } from '../../../text/duration.ts';
+import { toolKind } from '../../../text/tool-kind.ts';
+import { BlockedIcon, CrossIcon, EditIcon, RefusedIcon, ShellIcon, ToolIcon } from '../parts/icons.tsx';
+import { Markdown } from '../parts/markdown.tsx';
+import { exactTime } from '../parts/time.tsx';
+
+interface ToolCall {
+  readonly tool: string;
+  readonly title: string;
+  result: 'open' | 'done' | 'failed' | 'denied';
+}
+
+type Item =
+  | { readonly type: 'tools'; readonly key: number; readonly calls: ToolCall[] }
+  | { readonly type: 'plain'; readonly key: number; readonly kind: 'text' | 'stderr'; text: string }
+  | { readonly type: 'entry'; readonly key: number; readonly entry: JournalEntry };
+
+/** The entries of a journal, with tool calls in groups. */
+export const Entries = ({ entries }: { readonly entries: readonly JournalEntry[] }) => (
+  <>
+    {itemsOf(entries).map((item) => {
+      switch (item.type) {
+        case 'tools':
+          return <Tools key={item.key} calls={item.calls} />;
+        case 'plain':
+          return (
+            <pre key={item.key} class={`plain is-${item.kind}`}>
+              {item.text}
+            </pre>
+          );
+        case 'entry':
+          return <Entry key={item.key} entry={item.entry} />;
+      }
+    })}
+  </>
+);
+
+const itemsOf = (entries: readonly JournalEntry[]): Item[] => {
+  const items: Item[] = [];
+  for (const entry of entries) add(items, entry);
+  return items;
+};
+
+const add = (items: Item[], entry: JournalEntry): void => {
+  const { event, seq } = entry;
+  const last = items.at(-1);
+  if (event.type !== 'agent') {
+    items.push({ type: 'entry', key: seq, entry });
+    return;
+  }
+  const agent = event.event;
+  if (agent.type === 'usage') return;
+  if (agent.type === 'tool') {
+    const call: ToolCall = { tool: agent.tool, title: agent.title, result: 'open' };
+    if (last?.type === 'tools') last.calls.push(call);
+    else items.push({ type: 'tools', key: seq, calls: [call] });
+    return;
+  }
+  if (agent.type === 'tool-result') {
+    finish(items, agent);
+    return;
+  }
+  if (agent.type === 'stderr' || (agent.type === 'text' && agent.plain)) {
+    const kind = agent.type;
+    if (last?.type === 'plain' && last.kind === kind) last.text += agent.text;
+    else items.push({ type: 'plain', key: seq, kind, text: agent.text });
+    return;
+  }
+  items.push({ type: 'entry', key: seq, entry });
+};
+
+/** A result belongs to the earliest call of that tool which has none. */
+const finish = (items: readonly Item[], result: Extract<AgentEvent, { type: 'tool-result' }>): void => {
+  const calls = items.flatMap((item) => (item.type === 'tools' ? item.calls : []));
+  const call =
+    calls.find((one) => one.result === 'open' && one.tool === result.tool) ??
+    calls.findLast((one) => one.result === 'open');
+  if (call) call.result = result.denied ? 'denied' : result.failed ? 'failed' : 'done';
+};
+
+const toolIcons = { shell: ShellIcon, edit: EditIcon, other: ToolIcon };
+
+const Tools = ({ calls }: { readonly calls: readonly ToolCall[] }) => {
+  const failures = calls.filter(({ result }) => result === 'failed').length;
+  const denials = calls.filter(({ result }) => result === 'denied').length;
+  if (calls.length === 1) return <Call call={calls[0]!} />;
+  return (
+    <details class="tools">
+      <summary>
+        <ToolIcon />
+        {pluralise(calls.length, 'tool call')}
+        <span class="quiet tools-names">{namesOf(calls)}</span>
+        {failures > 0 && <span class="label tone-bad">{failures} failed</span>}
+        {denials > 0 && <span class="label tone-warn">{denials} denied</span>}
+      </summary>
+      {calls.map((call, index) => (
+        <Call key={index} call={call} />
+      ))}
+    </details>
+  );
+};
+
+const namesOf = (calls: readonly ToolCall[]): string => {
+  const counts = new Map<string, number>();
+  for (const { tool } of calls) counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  return [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} ×${count}`)).join(', ');
+};
+
+const Call = ({ call }: { readonly call: ToolCall }) => {
+  const kind = toolKind(call.tool);
+  const Icon = toolIcons[kind];
+  return (
+    <div class={`call is-${call.result}`}>
+      <Icon />
+      <code class="call-title">{call.title === '' ? call.tool : call.title}</code>
+      {kind === 'other' && call.title !== '' && <span class="quiet">{call.tool}</span>}
+      {call.result === 'failed' && <span class="label tone-bad">failed</span>}
+      {call.result === 'denied' && <span class="label tone-warn">denied</span>}
+    </div>
+  );
+};
+
+const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
+  const { event, at } = entry;
+  switch (event.type) {
+    case 'agent':
+      return <AgentMessage event={event.event} at={at} />;
+    case 'iteration-started':
+      return (
+        <p class="step" title={exactTime(at)}>
+          Iteration {event.iteration} started with {event.agent.harness}
+          {event.agent.model !== null && ` (${event.agent.model})`}
+        </p>
+      );
+    case 'gate-started':
+      return (
+        <p class="step" title={exactTime(at)}>
+          Verifying: {event.commands.join('; ')}
+        </p>
+      );
+    case 'notice':
+      return <p class="step">{event.text}</p>;
+    case 'tasks-changed':
+      return (
+        <p class="step" title={exactTime(at)}>
+          {event.tasks.done}/{event.tasks.total} tasks done
+        </p>
+      );
+    case 'waiting':
+      return (
+        <p class="step tone-warn" title={exactTime(at)}>
+          Waiting: {event.why}, until {exactTime(event.untilMs)}
+        </p>
+      );
+    case 'attempt-deferred':
+      return (
+        <p class="step tone-warn" title={exactTime(at)}>
+          The attempt was deferred{event.attempt.error !== null && `: ${event.attempt.error.message}`}
+        </p>
+      );
+    case 'requested':
+      return (
+        <p class="step" title={exactTime(at)}>
+          Somebody asked: {event.command}
+        </p>
+      );
+    case 'paused':
+      return <p class="step tone-warn">Paused at {exactTime(event.at)}</p>;
+    case 'resumed':
+      return <p class="step">Resumed after {duration(event.pausedMs)}</p>;
+    case 'iteration-finished':
+      return (
+        <p class="step" title={exactTime(at)}>
+          Iteration {event.record.iteration} finished after {duration(event.record.durationMs)}
+          {event.record.rejected !== null && `. Promise refused: ${event.record.rejected}`}
+        </p>
+      );
+    case 'run-ended':
+      return (
+        <p class="step" title={exactTime(at)}>
+          The run ended: {event.detail}
+        </p>
+      );
+    case 'run-started':
+    case 'iteration-pending':
+      return null;
+  }
+});
+
+const AgentMessage = ({ event, at }: { readonly event: AgentEvent; readonly at: string }) => {
+  switch (event.type) {
+    case 'text':
+      return (
+        <div class="message" title={exactTime(at)}>
+          <Markdown text={event.text} />
+        </div>
+      );
+    case 'reasoning':
+      return (
+        <details class="reasoning">
+          <summary>Reasoning</summary>
+          <Markdown text={event.text} />
+        </details>
+      );
+    case 'error':
+      return (
+        <div class="finding tone-bad">
+          <CrossIcon />
+          <div>
+            <strong>Error ({event.kind})</strong>
+            <p>{event.message}</p>
+          </div>
+        </div>
+      );
+    case 'denied':
+      return (
+        <div class="finding tone-warn">
+          {event.byRule ? <BlockedIcon /> : <RefusedIcon />}
+          <div>
+            <strong>Denied: {event.tool}</strong>
+            <p>{event.message}</p>
+          </div>
+        </div>
+      );
+    case 'tool':
+    case 'tool-result':
+    case 'usage':
+    case 'stderr':
+      return null;
+  }
+};

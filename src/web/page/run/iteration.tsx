@@ -1,0 +1,126 @@
+import type { IterationDetail } from '../../api.ts';
+import { duration, pluralise } from '../../../text/duration.ts';
+import { Diff } from '../diff/diff.tsx';
+import { Cost, Lines } from '../parts/figures.tsx';
+import { BackIcon } from '../parts/icons.tsx';
+import { Failure, Loading } from '../parts/notice.tsx';
+import { outcomeLook, Status } from '../parts/status.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { Ago } from '../parts/time.tsx';
+import { iterationHref, iterationTabs, runHref, type IterationTab, type RunRoute } from '../route.ts';
+import { runPath } from '../state/client.ts';
+import { useLoaded, type Loaded } from '../state/load.ts';
+import type { RunState } from '../state/run.ts';
+import { Gate } from './gate.tsx';
+import { Conversation } from './conversation.tsx';
+import { TextFile } from './text-file.tsx';
+
+const labels: Record<IterationTab, string> = {
+  conversation: 'Conversation',
+  diff: 'Diff',
+  gate: 'Gate',
+  prompt: 'Prompt',
+  log: 'Raw log',
+};
+
+/** One iteration. The one that is running has no record yet. */
+export const Iteration = ({
+  route,
+  state,
+  number,
+  isCurrent,
+  latest,
+}: {
+  readonly route: RunRoute;
+  readonly state: RunState;
+  readonly number: number;
+  readonly isCurrent: boolean;
+  readonly latest: number;
+}) => {
+  const { detail } = state;
+  const base = `${runPath(detail.row.change, detail.run)}/iterations/${number}`;
+  const summary = state.iterations.find(({ iteration }) => iteration === number) ?? null;
+  const loaded = useLoaded<IterationDetail>(isCurrent ? null : base, summary === null ? 0 : 1);
+  // An address without a number follows the latest iteration.
+  const followed = route.iteration === null ? null : number;
+  const tabs = iterationTabs.map((name) => ({
+    name,
+    label: labels[name],
+    href: iterationHref(route, name === 'conversation' ? followed : number, name),
+    ...(name === 'diff' && summary?.filesChanged ? { count: summary.filesChanged } : {}),
+  }));
+  return (
+    <section class="iteration" aria-label={`Iteration ${number}`}>
+      <div class="iteration-header">
+        <a class="icon-button only-narrow" href={runHref(route)} aria-label="All iterations">
+          <BackIcon />
+        </a>
+        <h2>Iteration {number}</h2>
+        {isCurrent ? <Status status="running" /> : summary !== null && <Outcome outcome={summary.outcome} />}
+        {summary !== null && (
+          <span class="iteration-facts number">
+            <span>{duration(summary.durationMs)}</span>
+            {summary.filesChanged !== null && (
+              <span>
+                {pluralise(summary.filesChanged, 'file')}{' '}
+                <Lines insertions={summary.insertions ?? 0} deletions={summary.deletions ?? 0} />
+              </span>
+            )}
+            {summary.usage !== null && <Cost usage={summary.usage} />}
+            {summary.commit !== null && <code title={summary.commit}>{summary.commit.slice(0, 8)}</code>}
+            <Ago at={summary.startedAt} />
+          </span>
+        )}
+        {number !== latest && (
+          <a class="to-latest" href={runHref(route)}>
+            Latest: #{latest}
+          </a>
+        )}
+      </div>
+      <Tabs tabs={tabs} current={route.iterationTab} label={`Parts of iteration ${number}`} />
+      <div class={`iteration-body is-${route.iterationTab}`}>
+        <TabBody {...{ tab: route.iterationTab, base, state, number, isCurrent, loaded }} />
+      </div>
+    </section>
+  );
+};
+
+const Outcome = ({ outcome }: { readonly outcome: Parameters<typeof outcomeLook>[0] }) => {
+  const { word, tone, Icon } = outcomeLook(outcome);
+  return (
+    <span class={`status tone-${tone}`}>
+      <Icon />
+      {word}
+    </span>
+  );
+};
+
+interface BodyProps {
+  readonly tab: IterationTab;
+  readonly base: string;
+  readonly state: RunState;
+  readonly number: number;
+  readonly isCurrent: boolean;
+  readonly loaded: Loaded<IterationDetail>;
+}
+
+const TabBody = ({ tab, base, state, number, isCurrent, loaded }: BodyProps) => {
+  const { detail } = state;
+  switch (tab) {
+    case 'conversation':
+      return <Conversation key={state.snapshots} base={base} state={state} number={number} isCurrent={isCurrent} />;
+    case 'prompt':
+      return <TextFile base={`${base}/prompt`} name={`prompt of iteration ${number}`} isGrowing={false} />;
+    case 'log':
+      return <TextFile base={`${base}/log`} name={`log of iteration ${number}`} isGrowing={isCurrent} />;
+    case 'gate':
+    case 'diff':
+      if (isCurrent) return <p class="empty">The iteration is still running.</p>;
+      if (loaded.state === 'loading') return <Loading />;
+      if (loaded.state === 'failed') return <Failure problem={loaded.problem} />;
+      if (tab === 'gate') return <Gate detail={loaded.value} />;
+      if (!loaded.value.hasDiff)
+        return <p class="empty">There are no checkpoints to compare: the run had no git, or they were deleted.</p>;
+      return <Diff path={runPath(detail.row.change, detail.run)} range={{ iteration: number }} />;
+  }
+};

@@ -1,0 +1,96 @@
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from '../parts/announce.tsx';
+import { useKeys } from '../parts/keys.tsx';
+import { Failure, Loading } from '../parts/notice.tsx';
+import { statusLook } from '../parts/status.tsx';
+import { useTabState } from '../parts/tab-icon.ts';
+import { Tabs } from '../parts/tabs.tsx';
+import { Charts } from '../charts/charts.tsx';
+import { Diff } from '../diff/diff.tsx';
+import { goTo, overviewHref, runHref, type RunRoute, type RunTab } from '../route.ts';
+import { runPath } from '../state/client.ts';
+import { useRun, type RunState } from '../state/run.ts';
+import { RunHeader } from './header.tsx';
+import { Iterations } from './iterations.tsx';
+import { Plan } from './plan.tsx';
+import { shownRunStatus } from './shown-status.ts';
+
+/** A run of a change: the latest one, or one of those before. */
+export const Run = ({ route }: { readonly route: RunRoute }) => {
+  // The latest run may be another one later.
+  const [opened, setOpened] = useState(0);
+  return <OpenedRun key={opened} route={route} onSuperseded={() => setOpened((count) => count + 1)} />;
+};
+
+const OpenedRun = ({ route, onSuperseded }: { readonly route: RunRoute; readonly onSuperseded: () => void }) => {
+  const { state, problem } = useRun(route.change, route.run);
+  const isOutdated = route.run === 'latest' && state !== null && state.supersededBy !== null;
+  useEffect(() => {
+    if (isOutdated) onSuperseded();
+  }, [isOutdated]);
+  useTabTitle(route.change, state);
+  useKeys({ Escape: () => goTo(route.iteration === null ? overviewHref : runHref(route)) });
+  if (state === null) return problem === null ? <Loading what="Loading the run" /> : <Failure problem={problem} />;
+  return (
+    <div class="run">
+      <RunHeader route={route} state={state} />
+      {state.supersededBy !== null && (
+        <p class="notice tone-warn">
+          A newer run of this change has started. <a href={runHref({ change: route.change })}>Show it</a>
+        </p>
+      )}
+      {hasRun(state) ? <RunTabs route={route} state={state} /> : <Plan state={state} />}
+    </div>
+  );
+};
+
+const hasRun = ({ detail }: RunState): boolean => detail.view !== null || detail.lastIteration > 0;
+
+const labels: Record<RunTab, string> = {
+  iterations: 'Iterations',
+  charts: 'Charts',
+  changes: 'All changes',
+  plan: 'Plan',
+};
+
+const RunTabs = ({ route, state }: { readonly route: RunRoute; readonly state: RunState }) => {
+  const { detail } = state;
+  const tabs = (Object.keys(labels) as RunTab[]).map((name) => ({
+    name,
+    label: labels[name],
+    href: runHref(route, name),
+    ...(name === 'iterations' && { count: detail.lastIteration }),
+  }));
+  return (
+    <>
+      <Tabs tabs={tabs} current={route.tab} label="Parts of the run" />
+      {route.tab === 'iterations' && <Iterations route={route} state={state} />}
+      {route.tab === 'charts' && <Charts state={state} />}
+      {route.tab === 'changes' && <AllChanges state={state} />}
+      {route.tab === 'plan' && <Plan state={state} />}
+    </>
+  );
+};
+
+/** What the run has changed, from its first iteration to its last one. */
+const AllChanges = ({ state: { detail, iterations } }: { readonly state: RunState }) => {
+  const numbers = detail.checkpoints.filter((name) => /^\d+$/.test(name)).map(Number);
+  const last = Math.max(
+    0,
+    ...numbers,
+    ...iterations.filter(({ checkpoint }) => checkpoint !== null).map((one) => one.iteration),
+  );
+  if (last === 0) return <p class="empty">There is nothing to compare yet: the run has no checkpoint.</p>;
+  return <Diff path={runPath(detail.row.change, detail.run)} range={{ from: '0', to: String(last) }} />;
+};
+
+const useTabTitle = (change: string, state: RunState | null): void => {
+  const status = state === null ? 'none' : shownRunStatus(state.detail);
+  const { word, tone } = statusLook(status);
+  const view = state?.detail.view;
+  const progress = view ? `#${view.iteration}${view.maxIterations === null ? '' : `/${view.maxIterations}`} ` : '';
+  useTabState(state === null ? `${change} · Spool` : `${word} ${progress}· ${change} · Spool`, tone);
+  useEffect(() => {
+    if (state !== null) announce(`${change}: ${word}`);
+  }, [word, state === null]);
+};

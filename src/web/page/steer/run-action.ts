@@ -1,0 +1,33 @@
+import { announce } from '../parts/announce.tsx';
+import type { Action, ActionResult } from '../../api.ts';
+import { act, type Answer } from '../state/client.ts';
+import { refreshRun } from '../state/run.ts';
+import { createStore } from '../state/store.ts';
+
+/** What became of the last action, in the words of the server. */
+export interface Outcome {
+  readonly ok: boolean;
+  readonly title: string;
+  readonly output: string;
+}
+
+export const lastOutcome = createStore<Outcome | null>(null);
+
+/** Does something, and shows what the server says about it. */
+export const runAction = async (action: Action, token: string | null = null): Promise<boolean> => {
+  const outcome = outcomeOf(await act(action, token));
+  lastOutcome.set(outcome);
+  announce(`${outcome.title}. ${outcome.output}`);
+  refreshRun();
+  return outcome.ok;
+};
+
+const outcomeOf = (answer: Answer<ActionResult>): Outcome => {
+  if (!answer.ok) return { ok: false, title: 'Refused', output: answer.problem.message };
+  const { ok, command, output, exitCode } = answer.value;
+  return {
+    ok,
+    title: ok ? command : `${command} failed${exitCode === null ? '' : ` (exit code ${exitCode})`}`,
+    output,
+  };
+};

@@ -1,0 +1,30 @@
+import type { IterationRecord } from '../ralph/record.ts';
+import type { RunView } from '../ralph/view.ts';
+import type { RunRow } from '../report/run-rows.ts';
+import type { FollowedEvent } from '../store/follow.ts';
+import type { JournalEntry } from './api.ts';
+import type { FollowRequest } from './read/run-source.ts';
+
+/** The runs on other machines, as far as the page needs them. Only with a queue. */
+export interface RemoteRuns {
+  /** Those that workers know more about than this checkout, with lines about silent workers. */
+  rows(): Promise<{ readonly rows: readonly RunRow[]; readonly notes: readonly string[] }>;
+  /** The run that workers have of a change; null if this checkout knows more. */
+  find(change: string): Promise<RemoteRun | null>;
+  close(): Promise<void>;
+}
+
+export interface RemoteRun {
+  readonly row: RunRow;
+  readonly view: RunView | null;
+  /** Oldest first. */
+  records(): Promise<readonly IterationRecord[]>;
+  /** What happened in an iteration, after a cursor; the first part of it if `after` is 0. `last` is the next cursor. */
+  entries(
+    iteration: number,
+    after: number,
+  ): Promise<{ readonly entries: readonly JournalEntry[]; readonly last: number | null }>;
+  /** A file of a finished iteration; null if it was not pushed. */
+  file(iteration: number, what: 'log' | 'prompt'): Promise<Buffer | null>;
+  follow(request: FollowRequest): AsyncIterable<FollowedEvent>;
+}

@@ -1,0 +1,169 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { waitsFor } from '../support/agents.ts';
+import { openPage } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { describePage, pageTest, see, tab } from '../support/page.ts';
+import { change, createProject } from '../support/project.ts';
+import { message, shell, spends, startWeb } from '../support/page-server.ts';
+
+const tasks = `.spool/changes/${change}/tasks.md`;
+const taskFile = { [tasks]: '- [ ] 1. First\n- [ ] 2. Second\n' };
+const tick = (title: string) => `sed -i 's/\\[ \\] ${title}/[x] ${title}/' ${tasks}`;
+
+describePage('a run on the page', (browser) => {
+  pageTest('is watched from its first line to its completion', async () => {
+    const project = createProject({ files: { ...taskFile, 'check.sh': 'test -f second.txt\n' } });
+    const go = (name: string) => `${project.home}/${name}`;
+    const script = (number: number, ...lines: string[]) =>
+      writeFileSync(`${project.home}/agent/${number}.sh`, lines.join('\n'));
+    script(
+      1,
+      message('I read the **code** first.'),
+      shell('ls src'),
+      shell('npm test', true),
+      waitsFor(go('more')),
+      message('The first part is there.'),
+      'echo one > first.txt',
+      tick('1. First'),
+      spends(0.02),
+      message('<promise>COMPLETE</promise>'),
+    );
+    script(
+      2,
+      message('Now the second part.'),
+      waitsFor(go('end')),
+      'echo two > second.txt',
+      tick('2. Second'),
+      spends(0.03),
+      message('<promise>COMPLETE</promise>'),
+    );
+    const web = await startWeb(project);
+    const { page, problems } = await openPage(browser(), web.url);
+
+    await see(page, 'Not run yet');
+    const run = project.start(['ralph', '--change', change, '--verify', 'sh check.sh', '--max-iterations', '5']);
+    // The overview follows by itself.
+    const row = page.getByRole('listitem').filter({ hasText: change });
+    await see(row, 'Running');
+    await row.getByRole('link', { name: change }).click();
+
+    await see(page, 'Iteration 1');
+    const conversation = page.getByRole('log');
+    await see(conversation, 'I read the');
+    await conversation.getByText('2 tool calls').click();
+    await see(conversation, 'npm test');
+    await see(conversation, 'failed');
+    expect(await page.title()).toContain('Running #1/5');
+    expect(await page.locator('link[rel=icon]').getAttribute('href')).toContain('data:image/svg');
+
+    writeFileSync(go('more'), '');
+    await see(page, 'Iteration 2');
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await see(timeline, 'Refused');
+    await see(timeline, '1. First');
+    await see(page.getByRole('log'), 'Now the second part.');
+    await see(page.locator('.facts'), '1/2');
+
+    writeFileSync(go('end'), '');
+    await see(page.locator('.run-title'), 'Complete');
+    await see(timeline, 'Done');
+    expect(await page.title()).toContain('Complete');
+    expect((await run.result).code).toBe(0);
+
+    // What happened in the first iteration, later.
+    await timeline.getByRole('link', { name: /#1 Refused/ }).click();
+    await see(page.getByRole('log'), 'The first part is there.');
+    await tab(page, 'Diff').click();
+    await see(page, 'first.txt');
+    await see(page.locator('.text-added'), 'one');
+    await tab(page, 'Gate').click();
+    await see(page, 'The promise was refused');
+    await see(page, 'sh check.sh');
+    await tab(page, 'Prompt').click();
+    await see(page, /Ralph Wiggum Loop - Iteration 1/);
+    await tab(page, 'Raw log').click();
+    await see(page, '"text":"I read the **code** first."');
+    expect(problems).toEqual([]);
+  });
+
+  pageTest('is the same after the page is loaded again, and on a second page', async () => {
+    const project = createProject({
+      agent: [`${message('Hello.')}\n${waitsFor('go')}\n${message('Bye.')}\n${message('<promise>COMPLETE</promise>')}`],
+    });
+    const run = project.start(['ralph', '--change', change, '--no-commit']);
+    const web = await startWeb(project);
+    const first = await openPage(browser(), web.url);
+    await first.page.getByRole('link', { name: change }).click();
+    await see(first.page.getByRole('log'), 'Hello.');
+    const address = first.page.url();
+
+    await first.page.reload();
+    await see(first.page.getByRole('log'), 'Hello.');
+    const second = await openPage(browser(), web.url);
+    await second.page.goto(address);
+    await see(second.page.getByRole('log'), 'Hello.');
+
+    project.write('go', '');
+    for (const { page } of [first, second]) {
+      await see(page.getByRole('log'), 'Bye.');
+      await see(page.locator('.run-title'), 'Complete');
+    }
+    await run.result;
+    expect([...first.problems, ...second.problems]).toEqual([]);
+  });
+
+  pageTest('continues when the server was killed and started again', async () => {
+    const project = createProject({
+      agent: [
+        `${message('Before.')}\n${waitsFor('go')}\n${message('After.')}\n${message('<promise>COMPLETE</promise>')}`,
+      ],
+    });
+    const run = project.start(['ralph', '--change', change, '--no-commit']);
+    const web = await startWeb(project);
+    const { page, problems } = await openPage(browser(), web.url);
+    await page.getByRole('link', { name: change }).click();
+    await see(page.getByRole('log'), 'Before.');
+
+    web.kill('SIGKILL');
+    await web.result;
+    await see(page, 'Reconnecting');
+    project.write('go', '');
+    expect((await run.result).code).toBe(0);
+    await startWeb(project, '--port', web.port);
+
+    await see(page, 'Live');
+    await see(page.getByRole('log'), 'After.');
+    await see(page.locator('.run-title'), 'Complete');
+    expect(problems).toEqual([]);
+  });
+
+  pageTest('does not move what is read when more arrives', async () => {
+    const lines = Array.from({ length: 80 }, (_, index) => `Line ${index + 1}.`).join('\n\n');
+    const project = createProject({
+      agent: [`${message(lines)}\n${waitsFor('go')}\n${message('One more.')}\n${waitsFor('end')}`],
+    });
+    project.start(['ralph', '--change', change, '--no-commit']);
+    const web = await startWeb(project);
+    const { page, problems } = await openPage(browser(), web.url);
+    await page.getByRole('link', { name: change }).click();
+    const log = page.getByRole('log');
+    await see(log, 'Line 80.');
+    // It starts at the end, and the reader goes up.
+    await eventually(() => log.evaluate((element) => element.scrollTop > 0), 'the end to be shown');
+    await log.evaluate((element) => element.scrollTo(0, 100));
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
+
+    project.write('go', '');
+    await see(log, 'One more.');
+    expect(await log.evaluate((element) => element.scrollTop)).toBe(100);
+
+    await page.getByRole('button', { name: 'Jump to latest' }).click();
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor({ state: 'detached' });
+    expect(
+      await log.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight),
+    ).toBeLessThan(50);
+    project.write('end', '');
+    expect(problems).toEqual([]);
+  });
+});
