@@ -54,6 +54,7 @@ export const runOwnProgram = async ({ args, cwd, env, timeoutMs, stop }: OwnCall
     isTimedOut = true;
     end();
   }, timeoutMs);
+  if (stop.aborted) end();
   stop.addEventListener('abort', end);
   try {
     const closed = once(child, 'close').catch(() => {});

@@ -99,10 +99,14 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     path,
     handle: async (call) => redactor.data(await read(call)),
   });
-  const post = (path: string, act: (body: unknown) => Promise<object>): Route => ({
+  const post = (path: string, act: (body: unknown, gone: AbortSignal) => Promise<object>): Route => ({
     method: 'POST',
     path,
-    handle: async ({ request }) => redactor.data(await act(await readBody(request))),
+    handle: async ({ request, reply: { response } }) => {
+      const left = new AbortController();
+      response.once('close', () => left.abort());
+      return redactor.data(await act(await readBody(request), left.signal));
+    },
   });
 
   const routes: readonly Route[] = [

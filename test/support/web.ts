@@ -11,6 +11,8 @@ export interface RawRequest {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | undefined;
+  /** Aborting it closes the connection. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RawAnswer {
@@ -21,7 +23,7 @@ export interface RawAnswer {
 }
 
 /** Sends a request. `path` is sent as it is, also if it is not one. */
-export const sendRaw = (port: number, path: string, { method = 'GET', headers = {}, body }: RawRequest = {}) =>
+export const sendRaw = (port: number, path: string, { method = 'GET', headers = {}, body, signal }: RawRequest = {}) =>
   new Promise<RawAnswer>((resolve, reject) => {
     const request = httpRequest(
       {
@@ -31,6 +33,7 @@ export const sendRaw = (port: number, path: string, { method = 'GET', headers = 
         method,
         headers: { connection: 'close', ...headers },
         setHost: !('host' in headers),
+        signal,
       },
       (response) => {
         let text = '';
@@ -128,8 +131,9 @@ export const startWeb = async (
   const cookie = signIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
   const get = (path: string, headers: OutgoingHttpHeaders = {}) =>
     sendRaw(port, path, { headers: { cookie, ...headers } });
-  const post = (path: string, body: unknown, headers: OutgoingHttpHeaders = {}) =>
+  const post = (path: string, body: unknown, headers: OutgoingHttpHeaders = {}, signal?: AbortSignal) =>
     sendRaw(port, path, {
+      signal,
       method: 'POST',
       headers: { cookie, 'content-type': 'application/json', 'x-spool': '1', ...headers },
       body: JSON.stringify(body),

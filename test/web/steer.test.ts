@@ -5,6 +5,7 @@ import type { ActionPreview, ActionResult, Overview } from '../../src/web/api.ts
 import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
+import { processesWith } from '../support/processes.ts';
 import { agentCalled, startWeb } from '../support/web.ts';
 
 const files = { '.gitignore': 'go-*\n' };
@@ -82,6 +83,32 @@ test('rewinds after a preview that changes nothing', async () => {
   expect(project.read('a.txt')).toBe('1\n');
   const missing = (await web.post('/api/preview', { action: { ...action, to: '9' } })).json<ActionPreview>();
   expect(missing).toMatchObject({ token: null, output: expect.stringContaining('has no checkpoint') });
+}, 60_000);
+
+test('previews of a change wait for each other, end with their page, and do not delay actions', async () => {
+  const project = createProject({ files, agent: [`echo 1 > a.txt; ${promise}`] });
+  const verify = 'test ! -e "$HOME/slow" || { echo $$ > "$HOME/verifying"; sleep 600; }';
+  await project.spool('ralph', '--change', change, '--worktree', '--verify', verify);
+  const web = await startWeb(project);
+  const rewindTo = (to: string) => web.post('/api/preview', { action: { kind: 'rewind', change, to } });
+  const both = await Promise.all([rewindTo('0'), rewindTo('1')]);
+  expect(both.map(({ status }) => status)).toEqual([200, 200]);
+
+  writeFileSync(join(project.home, 'slow'), '');
+  const page = new AbortController();
+  const land = { kind: 'land', change };
+  const left = web.post('/api/preview', { action: land }, {}, page.signal).catch((error: Error) => error.name);
+  const marker = join(project.home, 'verifying');
+  await eventually(() => existsSync(marker) && readFileSync(marker, 'utf8') !== '', 'the verify command');
+  const context = { kind: 'add-context', change, text: 'Use tabs.' };
+  expect((await web.post('/api/actions', { action: context })).json<ActionResult>()).toMatchObject({ ok: true });
+  page.abort();
+  expect(await left).toBe('AbortError');
+  await eventually(
+    () => processesWith(`HOME=${project.home}`).every((pid) => pid === web.pid),
+    'the end of the dry run',
+  );
+  expect((await rewindTo('0')).status).toBe(200);
 }, 60_000);
 
 test('lands after a preview that moves nothing', async () => {

@@ -10,7 +10,8 @@ import { createConfirmations } from './confirmations.ts';
 import { describe } from './describe.ts';
 
 export interface Actions {
-  preview(body: unknown): Promise<ActionPreview>;
+  /** `gone` aborts when nobody waits for the preview any more. */
+  preview(body: unknown, gone: AbortSignal): Promise<ActionPreview>;
   act(body: unknown): Promise<ActionResult>;
   /** Ends what is running. */
   close(): void;
@@ -29,14 +30,16 @@ export const createActions = (options: ActionsOptions): Actions => {
   const confirmations = createConfirmations();
   const stop = new AbortController();
   const busy = new Set<string>();
+  /** The last dry run of each change. */
+  const dryRuns = new Map<string, Promise<unknown>>();
 
-  const run = async ({ args, timeoutMs }: Call) => {
+  const run = async ({ args, timeoutMs }: Call, gone?: AbortSignal) => {
     const { exitCode, output, isTimedOut } = await runOwnProgram({
       args,
       cwd: project.root,
       env: { ...env, NO_COLOR: '1' },
       timeoutMs,
-      stop: stop.signal,
+      stop: gone === undefined ? stop.signal : AbortSignal.any([stop.signal, gone]),
     });
     const late = isTimedOut ? '\nIt took too long and was stopped.' : '';
     return { exitCode, output: redactor.text(`${output.trim()}${late}`) };
@@ -53,6 +56,17 @@ export const createActions = (options: ActionsOptions): Actions => {
       onDone();
     }
   };
+  /** Dry runs of a change take turns. They never keep anybody from acting on it. */
+  const inTurn = async <Result>({ change }: Action, work: () => Promise<Result>): Promise<Result> => {
+    const before = dryRuns.get(change) ?? Promise.resolve();
+    const own = before.catch(() => {}).then(work);
+    dryRuns.set(change, own);
+    try {
+      return await own;
+    } finally {
+      if (dryRuns.get(change) === own) dryRuns.delete(change);
+    }
+  };
   const read = async (body: unknown): Promise<{ readonly action: Action; readonly row: Row }> => {
     if (readOnly) throw new Refused({ status: 403, code: 'read-only', message: 'This server is read-only.' });
     const action = readAction(isObject(body) ? body.action : undefined);
@@ -62,10 +76,10 @@ export const createActions = (options: ActionsOptions): Actions => {
   };
 
   return {
-    preview: async (body) => {
+    preview: async (body, gone) => {
       const { action, row } = await read(body);
       const dryRun = dryRunOf(action);
-      const result = dryRun === null ? null : await alone(action, () => run(dryRun));
+      const result = dryRun === null ? null : await inTurn(action, () => run(dryRun, gone));
       const isPossible = result === null || result.exitCode === 0;
       const confirmation = isPossible ? confirmations.issue(action, row) : null;
       return {

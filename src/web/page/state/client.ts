@@ -14,11 +14,16 @@ const unreachable: Problem = { code: 'unreachable', message: 'The server does no
 export const get = <Value>(path: string, signal?: AbortSignal): Promise<Answer<Value>> =>
   request<Value>(path, { ...(signal && { signal }) });
 
-const post = <Value>(path: string, body: PreviewRequest | ActionRequest): Promise<Answer<Value>> =>
+const post = <Value>(
+  path: string,
+  body: PreviewRequest | ActionRequest,
+  signal?: AbortSignal,
+): Promise<Answer<Value>> =>
   request<Value>(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-Spool': '1' },
     body: JSON.stringify(body),
+    ...(signal && { signal }),
   });
 
 const request = async <Value>(path: string, init: RequestInit): Promise<Answer<Value>> => {
@@ -35,8 +40,9 @@ const request = async <Value>(path: string, init: RequestInit): Promise<Answer<V
   }
 };
 
-export const previewAction = (action: Action): Promise<Answer<ActionPreview>> =>
-  post<ActionPreview>('/preview', { action });
+/** Aborting it ends the dry run on the server as well. */
+export const previewAction = (action: Action, signal: AbortSignal): Promise<Answer<ActionPreview>> =>
+  post<ActionPreview>('/preview', { action }, signal);
 
 export const act = (action: Action, token: string | null = null): Promise<Answer<ActionResult>> =>
   post<ActionResult>('/actions', { action, ...(token !== null && { token }) });

@@ -43,12 +43,10 @@ export const Confirmation = ({
   const [isBusy, setBusy] = useState(false);
   const key = JSON.stringify(action);
   useEffect(() => {
-    let isOld = false;
+    const abort = new AbortController();
     setAnswer(null);
-    void previewAction(action).then((next) => !isOld && setAnswer(next));
-    return () => {
-      isOld = true;
-    };
+    void previewAction(action, abort.signal).then((next) => !abort.signal.aborted && setAnswer(next));
+    return () => abort.abort();
   }, [key]);
   const token = answer?.ok ? answer.value.token : null;
   const confirm = async () => {

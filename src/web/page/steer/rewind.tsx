@@ -12,7 +12,9 @@ export const RewindDialog = ({ state, onClose }: { readonly state: RunState; rea
   const names = detail.checkpoints;
   const numbers = names.filter((name) => /^\d+$/.test(name)).map(Number);
   const last = Math.max(0, ...numbers);
-  const [to, setTo] = useState(String(Math.max(0, last - 1)));
+  const [chosen, choose] = useState<string | null>(null);
+  // Checkpoints may still be added to the list while the dialog is open.
+  const to = chosen ?? String(Math.max(0, last - 1));
   const [isShown, setShown] = useState(false);
   const { change } = detail.row;
   const about = (name: string) => {
@@ -26,7 +28,7 @@ export const RewindDialog = ({ state, onClose }: { readonly state: RunState; rea
     <Dialog title={`Rewind ${change}`} onClose={onClose} wide>
       <div class="field">
         <label for="rewind-to">Back to the files as they were</label>
-        <select id="rewind-to" value={to} onChange={({ currentTarget }) => setTo(currentTarget.value)}>
+        <select id="rewind-to" value={to} onChange={({ currentTarget }) => choose(currentTarget.value)}>
           {names.toReversed().map((name) => (
             <option key={name} value={name}>
               {about(name)}
