@@ -1,5 +1,6 @@
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
+import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import { currentStatus, isOpen, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
@@ -35,12 +36,13 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
   if (history?.isCut && damage === null) say(terminal, cutHistory(project, change));
   const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
   const queue = alive ? null : queuedBy(project, change);
+  const handover = view && (await keptNotes(change, request));
   if (json) {
     const status = queue ? 'queued' : view && currentStatus(view, alive);
     const queued = queue && { pid: queue.pid, host: queue.host, since: queue.since };
     const leftovers =
       status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
-    return terminal.printResult(`${safeJson({ change, status, queued, view, leftovers, iterations: records })}\n`);
+    return terminal.printResult(`${safeJson({ change, status, queued, view, leftovers, handover, iterations: records })}\n`);
   }
   if (queue !== null)
     terminal.printResult(
@@ -52,9 +54,15 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
       `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
-  const lines = renderRun(shown, { ...facts, records, alive, table: true }, canvasOf(terminal));
+  const lines = renderRun(shown, { ...facts, ...(handover && { handover }), records, alive, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
 };
+
+/** The notes for the next iteration. Imported only when needed. */
+const keptNotes = async (
+  change: string,
+  { project, env }: Pick<StatusRequest, 'project' | 'env'>,
+): Promise<HandoverNotes> => (await import('../store/handover.ts')).loadHandover({ project, change, env });
 
 /** A change that a batch has yet to start. Imported only when needed. */
 const queueLines = async (change: string, owner: LockOwner, { style, symbols }: Canvas): Promise<string[]> => {

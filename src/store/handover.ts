@@ -1,0 +1,54 @@
+import { dirname } from 'node:path';
+import { createFolder } from '../files/folders.ts';
+import { readSafely, replaceSafely } from '../files/safe.ts';
+import { type HandoverNote, type HandoverNotes, noNotes, quoteNotes } from '../ralph/handover/notes.ts';
+import { count, object, parseJson, required, type Shape, text, validItems, withFallback } from '../text/shape.ts';
+import type { ChangeRef } from './change-ref.ts';
+import { makeRalphFolder } from './folders.ts';
+import { handoverFile, recordedHandoverFile } from './paths.ts';
+import { userRecordFolder } from './user-record/folder.ts';
+
+/*
+ * The notes that iterations leave for the next ones. They become part of prompts, so only those in the user's state folder
+ * count. handover.md in the project is a copy for people: what an agent writes there is ignored.
+ */
+
+const note: Shape<HandoverNote> = object<HandoverNote>({
+  run: required(text),
+  iteration: required(count),
+  text: required(text),
+});
+
+/** What the record has; undefined if it is damaged. */
+export const parseHandover: Shape<HandoverNotes> = object<HandoverNotes>({
+  notes: withFallback([], validItems(note)),
+  patterns: withFallback([], validItems(text)),
+});
+
+const recordFile = ({ project, change, env }: ChangeRef) => recordedHandoverFile(userRecordFolder(project, change, env));
+
+export const loadHandover = (of: ChangeRef): HandoverNotes =>
+  parseHandover(parseJson(readSafely(recordFile(of))?.toString('utf8') ?? '')) ?? noNotes;
+
+/** Whether handover.md is not as Spool has written it. A file that was deleted is not. */
+export const isHandoverEdited = (of: ChangeRef): boolean => {
+  const shown = readSafely(handoverFile(of.project, of.change))?.toString('utf8');
+  return shown !== undefined && shown !== pageOf(loadHandover(of));
+};
+
+export const saveHandover = (of: ChangeRef, notes: HandoverNotes): void => {
+  createFolder(dirname(recordFile(of)));
+  replaceSafely(recordFile(of), `${JSON.stringify(notes, null, 2)}\n`);
+  makeRalphFolder(of.project, of.change);
+  replaceSafely(handoverFile(of.project, of.change), pageOf(notes));
+};
+
+/** Deletes the notes, if there are any. */
+export const clearHandover = (of: ChangeRef): void => {
+  if (readSafely(recordFile(of)) !== null) saveHandover(of, noNotes);
+};
+
+const pageOf = (notes: HandoverNotes): string => {
+  const run = notes.notes.at(-1)?.run ?? '';
+  return `# Handover notes of spool ralph\n\nA copy for people: changes to this file have no effect.\n\n${quoteNotes(notes, run) ?? 'There are none.'}\n`;
+};
