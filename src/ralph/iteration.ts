@@ -71,7 +71,7 @@ export const observeIteration = (observed: Observed, prompt: string) => {
     promised: speech.promised,
 
     /** The end of the last message of the agent, without handover notes. */
-    lastWords: () => withoutBlocks(speech.lastWords(structured)),
+    lastWords: () => withoutBlocks(cleanText(speech.lastWords(structured))),
 
     /** Usage so far; null if the agent has not reported any. */
     usage: () => usage,

@@ -10,9 +10,7 @@ export const handoverLines = (records: readonly IterationRecord[], kept: Handove
   const last = records.findLast(({ handover }) => handover);
   if (last !== undefined) return noteLines(`of iteration ${last.iteration}:`, last.handover!);
   const earlier = kept?.notes.at(-1);
-  return earlier === undefined
-    ? []
-    : noteLines(`of iteration ${earlier.iteration} of an earlier run:`, earlier.text);
+  return earlier === undefined ? [] : noteLines(`of iteration ${earlier.iteration} of an earlier run:`, earlier.text);
 };
 
 const noteLines = (title: string, text: string): string[] => {

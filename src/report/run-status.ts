@@ -42,7 +42,9 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
     const queued = queue && { pid: queue.pid, host: queue.host, since: queue.since };
     const leftovers =
       status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
-    return terminal.printResult(`${safeJson({ change, status, queued, view, leftovers, handover, iterations: records })}\n`);
+    return terminal.printResult(
+      `${safeJson({ change, status, queued, view, leftovers, handover, iterations: records })}\n`,
+    );
   }
   if (queue !== null)
     terminal.printResult(
@@ -54,7 +56,11 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
       `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
-  const lines = renderRun(shown, { ...facts, ...(handover && { handover }), records, alive, table: true }, canvasOf(terminal));
+  const lines = renderRun(
+    shown,
+    { ...facts, ...(handover && { handover }), records, alive, table: true },
+    canvasOf(terminal),
+  );
   terminal.printResult(`${lines.join('\n')}\n`);
 };
 

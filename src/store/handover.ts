@@ -25,15 +25,21 @@ export const parseHandover: Shape<HandoverNotes> = object<HandoverNotes>({
   patterns: withFallback([], validItems(text)),
 });
 
-const recordFile = ({ project, change, env }: ChangeRef) => recordedHandoverFile(userRecordFolder(project, change, env));
+const recordFile = ({ project, change, env }: ChangeRef) =>
+  recordedHandoverFile(userRecordFolder(project, change, env));
 
 export const loadHandover = (of: ChangeRef): HandoverNotes =>
   parseHandover(parseJson(readSafely(recordFile(of))?.toString('utf8') ?? '')) ?? noNotes;
 
-/** Whether handover.md is not as Spool has written it. A file that was deleted is not. */
+/** Whether handover.md is not as Spool has written it. A missing file is not edited. */
 export const isHandoverEdited = (of: ChangeRef): boolean => {
-  const shown = readSafely(handoverFile(of.project, of.change))?.toString('utf8');
-  return shown !== undefined && shown !== pageOf(loadHandover(of));
+  try {
+    const shown = readSafely(handoverFile(of.project, of.change))?.toString('utf8');
+    return shown !== undefined && shown !== pageOf(loadHandover(of));
+  } catch {
+    // A link, a folder, or a file that is too large. It is replaced with the next notes.
+    return true;
+  }
 };
 
 export const saveHandover = (of: ChangeRef, notes: HandoverNotes): void => {

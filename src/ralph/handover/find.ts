@@ -37,7 +37,13 @@ const isCode = (text: string, { start, end }: HandoverBlock): boolean => {
   const above = text.slice(0, start).split('\n').slice(0, -1);
   if (openFences(above) === 0) return false;
   const isWrapped = fenceIn(above.findLast((line) => line.trim() !== '') ?? '') !== null;
-  return !isWrapped && text.slice(end).split('\n').some((line) => fenceIn(line) !== null);
+  return (
+    !isWrapped &&
+    text
+      .slice(end)
+      .split('\n')
+      .some((line) => fenceIn(line) !== null)
+  );
 };
 
 /** The prompt contains the same block: the agent repeats it, or its CLI prints the prompt. */

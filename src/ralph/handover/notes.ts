@@ -100,20 +100,21 @@ const shortened = (note: HandoverNote, maxBytes: number): HandoverNote => {
 
 /** Cuts between two lines, unless that loses too much, or else between two characters. */
 const cut = (text: string, maxBytes: number): string => {
-  const room = maxBytes - bytesOf('…');
-  let used = 0;
-  let end = 0;
-  for (const { segment, index } of characters.segment(text)) {
-    used += bytesOf(segment);
-    if (used > room) break;
-    end = index + segment.length;
-  }
+  const room = new Uint8Array(Math.max(0, maxBytes - bytesOf('…')));
+  let end = encoder.encodeInto(text, room).read;
+  for (let back = 0; end > 0 && back < maxJoined && isInside(text, end); back++)
+    end -= text.codePointAt(end - 2)! > 0xffff ? 2 : 1;
   const start = text.slice(0, end);
   const newline = start.lastIndexOf('\n');
   return `${(newline > start.length / 2 ? start.slice(0, newline) : start).trimEnd()}…`;
 };
 
-const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Longer sequences are not written by people. */
+const maxJoined = 20;
+
+/** Whether the text continues a character: with an accent, a skin tone, or another part of an emoji. */
+const isInside = (text: string, index: number): boolean =>
+  text[index - 1] === '\u200d' || /^[\p{M}\p{Emoji_Modifier}\u200d]/u.test(text.slice(index, index + 2));
 
 const encoder = new TextEncoder();
 const bytesOf = (text: string): number => encoder.encode(text).length;
@@ -130,7 +131,7 @@ const splitPatterns = (handover: string): Sections => {
   if (title === -1) return { text: handover, patterns: [] };
   const length = lines.slice(title + 1).findIndex((line) => otherTitle.test(line));
   const end = length === -1 ? lines.length : title + 1 + length;
-  const first = patternsLine.exec(lines[title]!)![1]!;
+  const first = patternsLine.exec(lines[title]!)?.[1] ?? '';
   return {
     text: [...lines.slice(0, title), ...lines.slice(end)].join('\n').trim(),
     patterns: itemsIn([first, ...lines.slice(title + 1, end)]),
@@ -138,7 +139,7 @@ const splitPatterns = (handover: string): Sections => {
 };
 
 /** `Patterns:`, `## Patterns`, `**Patterns**: use pnpm` */
-const patternsLine = /^[\s#*_>-]*patterns?(?:[\s*_]*[:：][\s*_]*(.*)|[\s*_]*()$)/i;
+const patternsLine = /^[\s#*_>-]*patterns?(?:[\s*_]*[:：][\s*_]*(.*)|[\s*_]*$)/i;
 const otherTitle = /^[\s#*_>-]*(?:done|next|open|tried|failed|what|notes?)\b[^:：]{0,60}[:：]|^\s*#{1,6}\s/i;
 
 /** An indented line without a mark continues the item above it. */
@@ -157,7 +158,11 @@ const itemsIn = (lines: readonly string[]): string[] => {
 const unique = (patterns: readonly string[]): string[] => {
   const byKey = new Map<string, string>();
   for (const pattern of patterns) {
-    const key = pattern.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim() || pattern;
+    const key =
+      pattern
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+        .trim() || pattern;
     byKey.delete(key);
     byKey.set(key, pattern);
   }
