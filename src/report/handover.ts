@@ -8,9 +8,11 @@ const maxColumns = 160;
 /** The first lines of the last notes of these iterations, or else of earlier runs. */
 export const handoverLines = (records: readonly IterationRecord[], kept: HandoverNotes | undefined): string[] => {
   const last = records.findLast(({ handover }) => handover);
-  if (last !== undefined) return noteLines(`of iteration ${last.iteration}:`, last.handover!);
+  if (last !== undefined) return noteLines(`notes of iteration ${last.iteration}:`, last.handover!);
   const earlier = kept?.notes.at(-1);
-  return earlier === undefined ? [] : noteLines(`of iteration ${earlier.iteration} of an earlier run:`, earlier.text);
+  return earlier === undefined
+    ? []
+    : noteLines(`notes of iteration ${earlier.iteration} of an earlier run:`, earlier.text);
 };
 
 const noteLines = (title: string, text: string): string[] => {

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import { readSafely, replaceSafely } from '../files/safe.ts';
-import { type HandoverNote, type HandoverNotes, noNotes, quoteNotes } from '../ralph/handover/notes.ts';
+import { cleanNotes } from '../ralph/handover/find.ts';
+import { addNotes, type HandoverNote, type HandoverNotes, noNotes, quoteNotes } from '../ralph/handover/notes.ts';
 import { count, object, parseJson, required, type Shape, text, validItems, withFallback } from '../text/shape.ts';
 import type { ChangeRef } from './change-ref.ts';
 import { makeRalphFolder } from './folders.ts';
@@ -20,7 +21,7 @@ const note: Shape<HandoverNote> = object<HandoverNote>({
 });
 
 /** What the record has; undefined if it is damaged. */
-export const parseHandover: Shape<HandoverNotes> = object<HandoverNotes>({
+const parseHandover: Shape<HandoverNotes> = object<HandoverNotes>({
   notes: withFallback([], validItems(note)),
   patterns: withFallback([], validItems(text)),
 });
@@ -53,6 +54,26 @@ export const saveHandover = (of: ChangeRef, notes: HandoverNotes): void => {
 export const clearHandover = (of: ChangeRef): void => {
   if (readSafely(recordFile(of)) !== null) saveHandover(of, noNotes);
 };
+
+/**
+ * Adds the notes of a run that a worker has sent. The worker is another user: they are cleaned and limited like those of
+ * an agent.
+ */
+export const adoptHandover = (of: ChangeRef, run: string, sent: Buffer | undefined): void => {
+  const { notes, patterns } = parseHandover(parseJson(sent?.toString('utf8') ?? '')) ?? noNotes;
+  const own = notes.filter((each) => each.run === run);
+  const last = own.at(-1);
+  if (last === undefined) return;
+  const texts = own.map(({ iteration, text: said }) => ({ run, iteration, handover: cleanNotes(said) }));
+  const about = {
+    ...last,
+    handover: `Patterns:\n${patterns.map((each) => `- ${oneLine(cleanNotes(each))}`).join('\n')}`,
+  };
+  const all = texts.reduce(addNotes, addNotes(noNotes, about));
+  saveHandover(of, all);
+};
+
+const oneLine = (lines: string): string => lines.replaceAll('\n', ' ');
 
 const pageOf = (notes: HandoverNotes): string => {
   const run = notes.notes.at(-1)?.run ?? '';

@@ -49,7 +49,7 @@ test('notes reach the next prompt as a quote, status, and nothing that is commit
     'Next: two',
   ]);
   expect(stderr).toContain('handover.md was edited. The prompt still uses the notes that Spool has kept.\n');
-  expect(stderr).toMatch(/\n {2}Handover +of iteration 3:\n +Next: two\n +Patterns: use PNPM\n/);
+  expect(stderr).toMatch(/\n {2}Handover +notes of iteration 3:\n +Next: two\n +Patterns: use PNPM\n/);
   expect(stderr.split('\n\n').at(-1)).not.toContain(secret);
 
   expect(project.read(stateFile)).toContain('Iteration 3:\n\n> Next: two\n');
@@ -60,7 +60,7 @@ test('notes reach the next prompt as a quote, status, and nothing that is commit
   expect(project.git('log', '-1', '--format=%s', 'HEAD~2')).toContain('Wrote the parser');
 
   const status = await project.spool('status', change);
-  expect(status.stdout).toMatch(/\n {2}Handover +of iteration 3:\n +Next: two\n/);
+  expect(status.stdout).toMatch(/\n {2}Handover +notes of iteration 3:\n +Next: two\n/);
   const json = JSON.parse((await project.spool('status', change, '--json')).stdout) as object;
   expect(json).toMatchObject({
     handover: { notes: [{ iteration: 1 }, { iteration: 3, text: 'Next: two' }], patterns: ['use PNPM'] },

@@ -21,7 +21,7 @@ export const findHandover = (message: string, reading: Reading): string | null =
   const block = blocksIn(text).at(-1);
   if (!block?.isClosed || !endsMessage(text, block, reading) || isCode(text, block) || isEcho(text, block, reading))
     return null;
-  return tidy(block.content) || null;
+  return cleanNotes(block.content) || null;
 };
 
 const endsMessage = (text: string, { end }: HandoverBlock, reading: Reading): boolean => {
@@ -53,9 +53,13 @@ const isEcho = (text: string, { start, end }: HandoverBlock, { prompt }: Reading
 /** Keeps only letters and digits. */
 const bareOf = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]+/gu, '');
 
-/** Removes control characters, tags, and more than one blank line in a row. */
-const tidy = (content: string): string =>
-  withoutTags(content.replaceAll(/[\v\f\u0085]/g, '\n').replaceAll(/(?![\n\t])\p{Cc}/gu, ''))
+/** Removes control characters, tags, and more than one blank line in a row. Lines end with "\n" only. */
+export const cleanNotes = (content: string): string =>
+  withoutTags(
+    cleanText(content)
+      .replaceAll(/[\v\f\u0085]/g, '\n')
+      .replaceAll(/(?![\n\t])\p{Cc}/gu, ''),
+  )
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n')

@@ -1,10 +1,15 @@
-import type { IterationRecord } from '../record.ts';
-
 /** What an iteration left for the next ones, without its patterns. */
 export interface HandoverNote {
   readonly run: string;
   readonly iteration: number;
   readonly text: string;
+}
+
+/** What a record has of the notes of its iteration. */
+interface Handover {
+  readonly run: string;
+  readonly iteration: number;
+  readonly handover?: string | null;
 }
 
 /** What the next prompt tells about earlier iterations. All lists have the oldest first. */
@@ -22,16 +27,15 @@ const maxPatternsBytes = 2 * 1024;
 const maxPatternBytes = 500;
 
 /**
- * Adds the notes of an iteration, and drops the oldest ones if there are too many. A pattern that is repeated becomes the
- * newest one. Only if the newest notes alone are too long, their end is cut off.
+ * Adds the notes of an iteration, and drops the oldest ones if there are too many. Notes or a pattern that are repeated
+ * become the newest ones. Only if the newest notes alone are too long, their end is cut off.
  */
-export const addNotes = (
-  before: HandoverNotes,
-  { run, iteration, handover }: Pick<IterationRecord, 'run' | 'iteration' | 'handover'>,
-): HandoverNotes => {
+export const addNotes = (before: HandoverNotes, { run, iteration, handover }: Handover): HandoverNotes => {
   if (!handover) return before;
   const { text, patterns: added } = splitPatterns(handover);
-  const others = before.notes.filter((note) => note.run !== run || note.iteration !== iteration);
+  const others = before.notes.filter(
+    (note) => (note.run !== run || note.iteration !== iteration) && note.text !== text,
+  );
   const patterns = limitPatterns(unique([...before.patterns, ...added]));
   const notes = text === '' ? others : [...others, { run, iteration, text }];
   return { notes: limitNotes(notes, maxNotesBytes - patternsSize(patterns)), patterns };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAgentPool } from '../../../src/ralph/agent-pool.ts';
-import { nextTurn } from '../../../src/ralph/ladder.ts';
+import { nextTurn, type Turn } from '../../../src/ralph/ladder.ts';
 import type { AgentChoice } from '../../../src/ralph/plan.ts';
 import type { GateReport, IterationRecord } from '../../../src/ralph/record.ts';
 import { unreadContext } from '../../../src/ralph/unread-context.ts';
@@ -127,7 +127,7 @@ describe('a run', () => {
         let [last, earlier]: (IterationRecord | null)[] = [null, null];
         let sinceClimb = Infinity;
         for (const [index, step] of steps.entries()) {
-          const turn = nextTurn(ladder, { last: last ?? null, earlier: earlier ?? null })!;
+          const turn: Turn = nextTurn(ladder, { last: last ?? null, earlier: earlier ?? null })!;
           const before = last?.rung ?? 1;
           expect(turn.rung).toBeGreaterThanOrEqual(1);
           expect(turn.rung).toBeLessThanOrEqual(rungs);
