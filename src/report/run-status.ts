@@ -5,7 +5,7 @@ import { currentStatus, isOpen, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
-import { loopOwner, queuedBy, readRun } from '../store/state.ts';
+import { hasHandover, loopOwner, queuedBy, readRun } from '../store/state.ts';
 import { type Canvas, canvasOf } from './canvas.ts';
 import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
@@ -36,12 +36,12 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
   if (history?.isCut && damage === null) say(terminal, cutHistory(project, change));
   const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
   const queue = alive ? null : queuedBy(project, change);
-  const handover = view && (await keptNotes(change, request));
   if (json) {
     const status = queue ? 'queued' : view && currentStatus(view, alive);
     const queued = queue && { pid: queue.pid, host: queue.host, since: queue.since };
     const leftovers =
       status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
+    const handover = view && (await keptNotes(change, request));
     return terminal.printResult(
       `${safeJson({ change, status, queued, view, leftovers, handover, iterations: records })}\n`,
     );
@@ -56,11 +56,8 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
       `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
-  const lines = renderRun(
-    shown,
-    { ...facts, ...(handover && { handover }), records, alive, table: true },
-    canvasOf(terminal),
-  );
+  const kept = hasHandover(project, change) ? { handover: await keptNotes(change, request) } : {};
+  const lines = renderRun(shown, { ...facts, ...kept, records, alive, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
 };
 
