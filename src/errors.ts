@@ -30,7 +30,7 @@ const table = {
   'ladder-and-harness': {
     exit: 2,
     text: (escalate: string, harness: string) =>
-      `--escalate ${quote(escalate)} and --harness ${quote(harness)} both choose the agents: pass only one of them.`,
+      `--escalate ${quote(escalate)} and --harness ${quote(harness)} both choose the agents: set only one of them.`,
   },
   'unchecked-limit': {
     exit: 2,

@@ -93,7 +93,7 @@ test.each([
   [['--escalate', 'opencode:a,opencode:a'], 'must be a list of at least two different agents'],
   [
     [...ladder, '--harness', 'claude'],
-    '--escalate "opencode:small,opencode:large" and --harness "claude" both choose the agents: pass only one of them.',
+    '--escalate "opencode:small,opencode:large" and --harness "claude" both choose the agents: set only one of them.',
   ],
   [['--escalate', 'opencode,opencodex'], 'opencodex'],
 ])('%j is an error in one line', async (flags, message) => {
