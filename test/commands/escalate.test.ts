@@ -59,13 +59,7 @@ test('the rung of a resumed run follows from its history, and a rung at its limi
   };
   const project = createProject({
     files: { '.spool/config.json': '{ "escalate": "opencode:small,opencode:large" }' },
-    agent: [
-      'exit 1',
-      'exit 1',
-      'kill -9 $PPID',
-      `echo '${JSON.stringify(limit)}'; exit 1`,
-      `${works}; ${promise}`,
-    ],
+    agent: ['exit 1', 'exit 1', 'kill -9 $PPID', `echo '${JSON.stringify(limit)}'; exit 1`, `${works}; ${promise}`],
   });
   const args = ['ralph', '--change', change, '--retry-delay', '0s'];
 
