@@ -1,19 +1,7 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { nodeKey } from './node-key.ts';
+import { readFile } from './read-file.ts';
 import { packCode, unpackCode, type StoredCode } from './stored-code.ts';
 
 interface CodeToStore {
@@ -65,22 +53,21 @@ export const openCodeCache = (program: string): CodeCache | null => {
   };
 };
 
-const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 const writableByOthers = 0o022;
 const maxBytes = 16 * 1024 * 1024;
 
 const readOwned = (path: string, owner: number): Buffer | null => {
-  let file: number | null = null;
   try {
-    file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const stats = fstatSync(file);
-    if (!stats.isFile() || stats.uid !== owner || stats.mode & writableByOthers || stats.size > maxBytes) return null;
-    const bytes = Buffer.allocUnsafeSlow(stats.size);
-    return readSync(file, bytes) === stats.size ? bytes : null;
+    return readFile(path, {
+      flags: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+      isAllowed: ({ uid, mode, size }) =>
+        (mode & constants.S_IFMT) === constants.S_IFREG &&
+        uid === owner &&
+        !(mode & writableByOthers) &&
+        size <= maxBytes,
+    });
   } catch {
     return null;
-  } finally {
-    if (file !== null) closeSync(file);
   }
 };
 

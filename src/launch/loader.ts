@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { constants, Script } from 'node:vm';
 import type { CodeCache } from './code-cache.ts';
+import { readFile } from './read-file.ts';
 import type { StoredCode } from './stored-code.ts';
 
 interface LoadedFile {
@@ -47,12 +47,14 @@ export const createLoader = (cache: CodeCache): ((path: string) => unknown) => {
 };
 
 /** The wrapper of Node's own loader. */
-const [before, after] = ['(function (exports, require, module, __filename, __dirname) { ', '\n})'];
+const before = Buffer.from('(function (exports, require, module, __filename, __dirname) { ');
+const after = Buffer.from('\n})');
 
 const compile = (path: string, cache: CodeCache): LoadedFile => {
-  const source = readFileSync(path);
+  const source = readFile(path);
+  if (source === null) throw new Error(`${path} was changed while Spool started. Try again.`);
   const stored = cache.read(path, source);
-  const script = new Script(`${before}${source.toString()}${after}`, {
+  const script = new Script(Buffer.concat([before, source, after]).toString(), {
     filename: path,
     // The program is on the first line, and stack traces have the columns of the file.
     columnOffset: -before.length,
