@@ -68,8 +68,8 @@ const compile = (path: string, cache: CodeCache): LoadedFile => {
 /** So many processes add the functions that they needed to the stored code of a file. */
 const earlyWrites = 8;
 
-/** A process that took longer than this may take some milliseconds more. */
-const longSeconds = 1;
+/** A process that took longer than this, like most runs, may take some milliseconds more. */
+const longSeconds = 60;
 
 /** What a long process must add to be stored, as a share of what is stored. */
 const worthStoring = 1.1;
