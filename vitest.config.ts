@@ -12,6 +12,9 @@ const inMemory = (): Record<string, string> => {
   }
 };
 
+/** Pure modules, which share no state. */
+const pure = ['test/unit/**/*.test.ts', 'test/docs/**/*.test.ts'];
+
 /** A sandbox has a /dev of its own. */
 const sandboxed = ['test/sandbox/**/*.test.ts', 'test/commands/doctor.test.ts', 'test/package/**/*.test.ts'];
 
@@ -31,10 +34,12 @@ export default defineConfig({
           name: 'memory',
           include: ['test/**/*.test.ts'],
           // The agents take minutes: npm run test:agents
-          exclude: ['test/agents/**', ...sandboxed],
+          exclude: ['test/agents/**', ...pure, ...sandboxed],
           env: inMemory(),
         },
       },
+      // One process loads each module once, instead of once for every file of tests.
+      { extends: true, test: { name: 'unit', include: pure, isolate: false, env: inMemory() } },
       { extends: true, test: { name: 'disk', include: sandboxed } },
     ],
   },

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { buildPage } from './build-page.mjs';
 import { readImports } from './graph.mjs';
+import { warm } from './warm.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
@@ -19,7 +20,7 @@ const common = {
   // YAML is only read. The entry of the package also contains what writes it.
   resolve: { alias: { 'js-yaml': join(root, 'node_modules/js-yaml/lib/loader.js') } },
   transform: {
-    define: { SPOOL_VERSION: JSON.stringify(version), SPOOL_IS_MAIN: 'require.main === module' },
+    define: { SPOOL_VERSION: JSON.stringify(version) },
   },
 };
 
@@ -61,26 +62,37 @@ const together = Object.entries(steps).map(([name, entries], index, all) => {
   };
 });
 
+/** @type {import('rolldown').OutputOptions} */
+const files = {
+  dir: 'dist',
+  // Node starts a program of CommonJS in less time than one of modules.
+  format: 'cjs',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: 'chunks/[name]-[hash].cjs',
+  // Names stay, so that a stack trace can be read.
+  minify: {
+    compress: true,
+    mangle: { toplevel: false, keepNames: { function: true, class: true } },
+    codegen: { removeWhitespace: true },
+  },
+};
+
 const buildProgram = () =>
   build({
     ...common,
     // The program, the process that runs the sandbox, and the library.
-    input: { spool: 'src/cli/main.ts', sandbox: 'src/sandbox/runtime-worker.ts', index: 'src/index.ts' },
-    output: {
-      dir: 'dist',
-      // Node starts a program of CommonJS in less time than one of modules.
-      format: 'cjs',
-      entryFileNames: '[name].cjs',
-      chunkFileNames: 'chunks/[name]-[hash].cjs',
-      codeSplitting: { groups: together },
-      // Names stay, so that a stack trace can be read.
-      minify: {
-        compress: true,
-        mangle: { toplevel: false, keepNames: { function: true, class: true } },
-        codegen: { removeWhitespace: true },
-      },
-      banner: ({ name, isEntry }) => (isEntry && name !== 'index' ? '#!/usr/bin/env node' : ''),
-    },
+    input: { main: 'src/cli/main.ts', sandbox: 'src/sandbox/runtime-worker.ts', index: 'src/index.ts' },
+    // The entries share code with the rest, in one file.
+    preserveEntrySignatures: 'allow-extension',
+    output: { ...files, codeSplitting: { groups: together } },
+  });
+
+/** What Node is started with. It loads the program, and shares no code with it. */
+const buildLauncher = () =>
+  build({
+    ...common,
+    input: { spool: 'src/launch/launch.ts' },
+    output: { ...files, banner: '#!/usr/bin/env node' },
   });
 
 /**
@@ -166,8 +178,10 @@ const writeTypes = () => {
 
 rmSync(`${root}/dist`, { recursive: true, force: true });
 const { output } = await buildProgram();
+await buildLauncher();
 shorten();
 const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
 writeLicences([...modules, ...(await buildPage())]);
 await writeDerived();
 writeTypes();
+warm(`${root}/dist/spool.cjs`);

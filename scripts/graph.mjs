@@ -31,6 +31,7 @@ const rooms = [
   ['commands', 'one file or folder for each command'],
   ['cli', 'argv to exit code'],
   ['index', 'the library: startRun, followRun, readRun, openProject'],
+  ['launch', 'loads the program, with the compiled code of earlier starts'],
 ];
 
 /** Rooms that a room may not import although they are below it. */

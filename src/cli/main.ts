@@ -2,9 +2,6 @@ import { signalExitCodes } from '../errors.ts';
 import { createOutputs } from '../report/outputs.ts';
 import { version } from '../text/version.ts';
 
-/** Set by the build: whether Node was started with this file. */
-declare const SPOOL_IS_MAIN: boolean;
-
 let outputIsLost = false;
 
 const outputs = createOutputs(() => {
@@ -46,11 +43,9 @@ const endUnread = (exitCode: number): void => {
   if (signal) setTimeout(() => process.kill(process.pid, signal), unreadOutputMs).unref();
 };
 
-const start = async (): Promise<void> => {
+/** Called by `launch/`. */
+export const start = async (): Promise<void> => {
   const exitCode = await main(process.argv.slice(2)).catch(report);
   process.exitCode = exitCode === 0 && outputIsLost ? 1 : exitCode;
   endUnread(exitCode);
 };
-
-// The library loads this file as well, and must not start the program.
-if (SPOOL_IS_MAIN) void start();

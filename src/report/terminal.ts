@@ -73,7 +73,8 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
     },
     symbols,
     get canPrompt() {
-      return !isCi(env) && Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
+      // Node takes a while to open stdin.
+      return !isCi(env) && Boolean(outputs.stderr.isTTY) && Boolean(process.stdin.isTTY);
     },
     get isInteractive() {
       return isInteractive();

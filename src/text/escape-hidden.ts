@@ -2,10 +2,10 @@
  * Renders a command on one line so that nothing in it can hide: control, bidirectional and invisible characters are
  * escaped.
  */
-export const visible = (text: string): string => text.replaceAll(hidden, codeOf).replaceAll(/ {9,}/g, blanks);
+export const visible = (text: string): string => text.replaceAll(hidden(), codeOf).replaceAll(/ {9,}/g, blanks);
 
-/** Control, format and zero-width characters, and all spaces except U+0020. */
-const hidden = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+/** Control, format and zero-width characters, and all spaces except U+0020. Not a constant, as it is slow to create. */
+const hidden = () => /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 const codeOf = (char: string): string => {
   if (char === '\n') return String.raw`\n`;

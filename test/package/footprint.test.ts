@@ -48,10 +48,10 @@ const perIteration = async (
 };
 
 test.each([
-  ['--version', 1, 30],
-  ['--help', 4, 85],
+  ['--version', 2, 30],
+  ['--help', 5, 85],
   // For a complete run, which is compared with its record.
-  ['ralph --status', 5, 200],
+  ['ralph --status', 6, 200],
 ])('spool %s loads %i files with at most %i KB', async (args, files, limit) => {
   const project = createProject({ agent: [promise] });
   await project.spool('ralph', '--change', change);

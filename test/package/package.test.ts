@@ -59,6 +59,7 @@ test('the packed tarball installs globally without dependencies, works, and pass
     'dist/config.schema.json',
     'dist/events.schema.json',
     'dist/index.cjs',
+    'dist/main.cjs',
     'dist/sandbox.cjs',
     'dist/spool.1',
     'dist/spool.cjs',

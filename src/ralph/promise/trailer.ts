@@ -5,6 +5,7 @@
 export const isTrailer = (line: string, prefixes: readonly string[] = []): boolean => {
   const text = line.replace(leadingMarks, '').trim();
   if (prefixes.some((prefix) => line.trimStart().startsWith(prefix) || text.startsWith(prefix))) return true;
+  if (text === '') return false;
   return text.length <= maxTrailerLength && (isStatistics(text) || notices.some((notice) => notice.test(text)));
 };
 
