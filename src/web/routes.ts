@@ -1,6 +1,6 @@
 import { createRedactor } from '../secrets/redact.ts';
 import type { Project } from '../store/project.ts';
-import { withoutControlsIn } from '../text/controls.ts';
+import { withoutControls } from '../text/controls.ts';
 import { createActions } from './actions/actions.ts';
 import type { IterationDetail, IterationPage, TextPage } from './api.ts';
 import { readBody } from './http/body.ts';
@@ -32,11 +32,13 @@ export interface RoutesOptions {
 
 export interface Routes {
   readonly routes: readonly Route[];
+  /** JSON without secrets and control characters. */
+  toJson(value: unknown): string;
   /** Ends all streams, and commands that are running. */
   close(): void;
 }
 
-/** The API. What it answers has neither secrets nor control characters. */
+/** The API. */
 export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions): Routes => {
   const redactor = createRedactor(env);
   const subject: Subject = { project, env, redactor, remote };
@@ -47,7 +49,9 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const readers: LocalReaders = { ...subject, histories, conversations, runs, rowOf: overview.row };
   const diffs = createDiffs(subject);
   const actions = createActions({ ...subject, readOnly, rowOf: overview.row, onDone: overview.drop });
-  const toJson = (message: unknown) => JSON.stringify(redactor.data(withoutControlsIn(message)));
+  // Without the characters between its parts, a secret is whole again: they are removed first.
+  const clean = redactor.after(withoutControls);
+  const toJson = (value: unknown) => JSON.stringify(clean.data(value));
   const overviewStream = createOverviewStream({ read: overview.read, toJson });
   const runStreams = new Map<string, RunStream>();
 
@@ -97,7 +101,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const get = (path: string, read: (call: RouteCall) => Promise<object>): Route => ({
     method: 'GET',
     path,
-    handle: async (call) => redactor.data(await read(call)),
+    handle: read,
   });
   const post = (path: string, act: (body: unknown, gone: AbortSignal) => Promise<object>): Route => ({
     method: 'POST',
@@ -105,7 +109,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     handle: async ({ request, reply: { response } }) => {
       const left = new AbortController();
       response.once('close', () => left.abort());
-      return redactor.data(await act(await readBody(request), left.signal));
+      return act(await readBody(request), left.signal);
     },
   });
 
@@ -145,6 +149,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   ];
   return {
     routes,
+    toJson,
     close: () => {
       overviewStream.close();
       for (const stream of runStreams.values()) stream.close();

@@ -268,6 +268,23 @@ test('large, slow and broken requests are dropped', async () => {
   expect((await web.get('/api/overview')).status).toBe(200);
 }, 60_000);
 
+test('connections that say nothing do not keep users out', async () => {
+  const web = await startWeb(createProject());
+  const page = await web.stream('/api/stream/overview');
+  await page.message('overview');
+  const silent = Array.from({ length: 400 }, () => connect(web.port, '127.0.0.1').on('error', () => {}));
+  await Promise.all(silent.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+
+  expect((await web.get('/api/overview')).status).toBe(200);
+  await eventually(() => silent.filter(({ destroyed }) => destroyed).length >= 300, 'the oldest to be dropped');
+  expect((await web.get('/api/overview')).status).toBe(200);
+  let isOver = false;
+  void page.ended.then(() => (isOver = true));
+  for (const socket of silent) socket.destroy();
+  expect((await web.get('/api/overview')).status).toBe(200);
+  expect(isOver).toBe(false);
+});
+
 test('a read-only server changes nothing', async () => {
   const project = createProject({ agent: [promise] });
   const web = await startWeb(project, ['--read-only']);
@@ -285,7 +302,14 @@ test('says what an address that others can reach means, unless TLS protects it',
   const project = createProject();
   const open = await startWeb(project, ['--host', '0.0.0.0']);
   expect(open.output()).toContain('without TLS');
-  expect((await sendRaw(open.port, '/', { headers: { host: `evil.example:${open.port}` } })).status).toBe(421);
+  // localhost has two addresses, and another program may listen on the other one.
+  expect(open.url).toBe(`http://127.0.0.1:${open.port}`);
+  const status = async (host: string) => (await sendRaw(open.port, '/', { headers: { host } })).status;
+  for (const host of ['evil.example', '10.1.2.3.evil.example', '[evil]', '10.1.2', '10.1.2.3@evil.example'])
+    expect([host, await status(`${host}:${open.port}`)]).toEqual([host, 421]);
+  expect(await status('10.1.2.3:80')).toBe(421);
+  for (const host of ['10.1.2.3', '[fd00::1]'])
+    expect([host, await status(`${host}:${open.port}`)]).toEqual([host, 401]);
   const behind = await startWeb(project, ['--url', 'https://spool.example.com']);
   expect(behind.output()).not.toContain('without TLS');
 }, 60_000);

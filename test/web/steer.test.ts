@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +7,7 @@ import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 import { processesWith } from '../support/processes.ts';
-import { agentCalled, startWeb } from '../support/web.ts';
+import { agentCalled, sendRaw, startWeb } from '../support/web.ts';
 
 const files = { '.gitignore': 'go-*\n' };
 const go = (project: TestProject, name: string) => writeFileSync(project.path(name), '');
@@ -212,7 +213,7 @@ test('a project that is not trusted runs nothing, and says why', async () => {
   expect(project.exists('owned')).toBe(false);
 });
 
-test('--open starts the opener of the platform with the address as its only argument', async () => {
+test('--open starts the opener of the platform with an address that works once, for this user', async () => {
   const project = createProject();
   const opener = join(project.home, 'bin', 'xdg-open');
   project.write(
@@ -226,5 +227,22 @@ test('--open starts the opener of the platform with the address as its only argu
   const opened = join(project.home, 'opened');
   await eventually(() => existsSync(opened), 'the opener');
 
-  expect(readFileSync(opened, 'utf8')).toBe(`1\n${web.url}/?token=${web.token}\n`);
+  const [count, address = ''] = readFileSync(opened, 'utf8').split('\n');
+  expect([count, address.startsWith(`${web.url}/?token=`)]).toEqual(['1', true]);
+  // Everybody on this machine can see the arguments of a program.
+  expect(address).not.toContain(web.token);
+  if (process.getuid?.() === 0) expect(await statusForOtherUser(address)).toBe('401');
+  const path = address.slice(web.url.length);
+  expect((await sendRaw(web.port, path)).status).toBe(303);
+  expect((await sendRaw(web.port, path)).status).toBe(401);
 });
+
+/** Asks for an address as a user who may do nothing. */
+const statusForOtherUser = (address: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const script = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status }) => console.log(status))`;
+    const options = { uid: 65_534, gid: 65_534, cwd: '/', env: { PATH: process.env.PATH } };
+    execFile(process.execPath, ['-e', script, address], options, (error, stdout) =>
+      error ? reject(error) : resolve(stdout.trim()),
+    );
+  });

@@ -39,7 +39,7 @@ export const createActions = (options: ActionsOptions): Actions => {
       cwd: project.root,
       env: { ...env, NO_COLOR: '1' },
       timeoutMs,
-      stop: gone === undefined ? stop.signal : AbortSignal.any([stop.signal, gone]),
+      stop: AbortSignal.any(gone === undefined ? [stop.signal] : [stop.signal, gone]),
     });
     const late = isTimedOut ? '\nIt took too long and was stopped.' : '';
     return { exitCode, output: redactor.text(`${output.trim()}${late}`) };

@@ -6,7 +6,8 @@ import { commitsOf } from '../../store/checkpoint-range.ts';
 import { newTempIndex } from '../../store/folders.ts';
 import { findCheckpoints, type RunCheckpoints } from '../../store/saved-checkpoints.ts';
 import { withoutControls } from '../../text/controls.ts';
-import type { DiffFile, DiffSummary, FileDiffDetail } from '../api.ts';
+import type { Redactor } from '../../secrets/redact.ts';
+import type { DiffFile, DiffHunk, DiffLine, DiffSummary, FileDiffDetail } from '../api.ts';
 import { notFound } from '../http/refusal.ts';
 import { createCache } from './cache.ts';
 import type { Subject } from './subject.ts';
@@ -24,7 +25,7 @@ export interface DiffRequest {
 const maxFiles = 2000;
 
 /** Compares checkpoints: which files differ, and the lines of one of them. */
-export const createDiffs = ({ project, env }: Subject) => {
+export const createDiffs = ({ project, env, redactor }: Subject) => {
   let indexFile: string | null = null;
   const differences = createCache<Promise<readonly FileDiff[] | null>>();
   const open = async (request: DiffRequest) => {
@@ -63,8 +64,26 @@ export const createDiffs = ({ project, env }: Subject) => {
       if (found === undefined) throw notFound('This file does not differ.');
       const diff = await diffFile(saved.tree, commits, found);
       if (diff === null) throw userError('no-git', saved.tree.root, 'git cannot compare the file');
-      return { file: fileOf(found), ...diff };
+      return { file: fileOf(found), ...diff, hunks: diff.hunks.map((hunk) => redactedHunk(redactor, hunk)) };
     },
+  };
+};
+
+/** Lines are sent one by one, and a private key has many: each side of a hunk is redacted as a whole. */
+const redactedHunk = (redactor: Redactor, hunk: DiffHunk): DiffHunk => {
+  const texts = hunk.lines.map(({ text }) => withoutControls(text));
+  const onSide = (other: DiffLine['kind']): ReadonlyMap<number, string> => {
+    const own = texts.map((_, index) => index).filter((index) => hunk.lines[index]!.kind !== other);
+    const clean = redactor.lines(own.map((index) => texts[index]!));
+    return new Map(own.map((index, at) => [index, clean[at]!]));
+  };
+  const [before, after] = [onSide('added'), onSide('removed')];
+  return {
+    ...hunk,
+    lines: hunk.lines.map((line, index) => {
+      const sides = [before.get(index), after.get(index)];
+      return { ...line, text: sides.find((text) => text !== undefined && text !== texts[index]) ?? texts[index]! };
+    }),
   };
 };
 

@@ -19,7 +19,7 @@ export interface LocalReaders extends Subject {
 
 /** A run whose files are on this machine. The ids must be known ones. */
 export const localRun = (readers: LocalReaders, change: string, run: string): RunSource => {
-  const { project, env, histories, conversations, runs, rowOf } = readers;
+  const { project, env, redactor, histories, conversations, runs, rowOf } = readers;
   const folder = runFolder(project, change, run);
   return {
     change,
@@ -34,7 +34,7 @@ export const localRun = (readers: LocalReaders, change: string, run: string): Ru
     record: (iteration) => histories(change).record(run, iteration),
     conversation: (request) => conversations({ ...request, change, run }),
     text: (iteration, what, request) =>
-      readTextPage((what === 'log' ? iterationLog : iterationPrompt)(folder, iteration), request),
+      readTextPage(redactor, (what === 'log' ? iterationLog : iterationPrompt)(folder, iteration), request),
     tasks: () => runs.tasks(change),
     follow: (request) => followRun(project, change, { ...request, run, env }),
     stamp: async () => `${stateStamp(project, change)} ${loopOwner(project, change)?.pid ?? ''}`,

@@ -12,7 +12,7 @@ const maxAgeMs = 1000;
 
 /** A run that a worker has. `find` asks the queue again. */
 export const remoteRun = (
-  { rowOf, runs }: LocalReaders,
+  { redactor, rowOf, runs }: LocalReaders,
   {
     change,
     run,
@@ -64,7 +64,7 @@ export const remoteRun = (
     },
     text: async (iteration, what, request) => {
       const contents = await (await found.get()).file(iteration, what);
-      return contents && textPageOf(contents, request);
+      return contents && textPageOf(redactor, contents, request);
     },
     tasks: async () => null,
     follow: async function* (request) {
