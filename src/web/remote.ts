@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../git/checkpoint.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { RunRow } from '../report/run-rows.ts';
@@ -26,5 +27,9 @@ export interface RemoteRun {
   ): Promise<{ readonly entries: readonly JournalEntry[]; readonly last: number | null }>;
   /** A file of a finished iteration; null if it was not pushed. */
   file(iteration: number, what: 'log' | 'prompt'): Promise<Buffer | null>;
+  /** Those that its worker has pushed, and a bare repository with their commits. Returns why there are none as `why`. */
+  checkpoints(): Promise<
+    { readonly mirror: string; readonly checkpoints: readonly Checkpoint[] } | { readonly why: string }
+  >;
   follow(request: FollowRequest): AsyncIterable<FollowedEvent>;
 }

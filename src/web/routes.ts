@@ -1,5 +1,8 @@
+import { asUserError, UserError } from '../errors.ts';
 import { createRedactor } from '../secrets/redact.ts';
+import { newTempIndex } from '../store/folders.ts';
 import type { Project } from '../store/project.ts';
+import { runsOf } from '../store/runs.ts';
 import { withoutControls } from '../text/controls.ts';
 import { createActions } from './actions/actions.ts';
 import type { IterationDetail, IterationPage, TextPage } from './api.ts';
@@ -46,8 +49,10 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const overview = createOverviewReader({ ...subject, readOnly, histories });
   const conversations = createConversations(project);
   const runs = createRunReader({ ...subject, histories });
-  const readers: LocalReaders = { ...subject, histories, conversations, runs, rowOf: overview.row };
-  const diffs = createDiffs(subject);
+  let index: string | null = null;
+  const indexFile = () => (index ??= newTempIndex(env));
+  const readers: LocalReaders = { ...subject, histories, conversations, runs, rowOf: overview.row, indexFile };
+  const diffs = createDiffs(redactor);
   const actions = createActions({ ...subject, readOnly, rowOf: overview.row, onDone: overview.drop });
   // Without the characters between its parts, a secret is whole again: they are removed first.
   const clean = redactor.after(withoutControls);
@@ -64,9 +69,13 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     const change = await knownChange(subject, params.change!);
     const given = params.run!;
     const find = async () => (await remote?.find(change)) ?? null;
-    const away = (await find())?.view?.run ?? null;
-    if (away !== null && (given === 'latest' || given === away)) return remoteRun(readers, { change, run: away, find });
+    const away = await find().catch(asProblem);
+    const awayRun = away instanceof UserError ? null : (away?.view?.run ?? null);
+    if (awayRun !== null && (given === 'latest' || given === awayRun))
+      return remoteRun(readers, { change, run: awayRun, find });
     const wanted = given === 'latest' ? (await overview.row(change))?.run : given;
+    // Without the queue, the runs of this machine are shown. Whether it has the others is not known.
+    if (away instanceof UserError && !(wanted && runsOf(project, change).includes(wanted))) throw away;
     if (!wanted) throw notFound(`${change} has no run yet.`);
     return localRun(readers, change, knownRun(subject, change, wanted));
   };
@@ -88,12 +97,11 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     return page;
   };
   const diffOf = async (call: RouteCall): Promise<DiffRequest> => {
-    const { change, run, isLocal } = await sourceOf(call);
-    if (!isLocal) throw notFound('The checkpoints of this run are on another machine.');
+    const source = await sourceOf(call);
     const { query } = call;
     const [from, to] = [checkpointName(query.get('from')), checkpointName(query.get('to'))];
     const iteration = query.get('iteration');
-    return { change, run, from, to, iteration: iteration === null ? null : String(iterationNumber(iteration)) };
+    return { source, from, to, iteration: iteration === null ? null : String(iterationNumber(iteration)) };
   };
 
   const ofRun = '/api/changes/:change/runs/:run';
@@ -159,6 +167,12 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   };
 };
 
+const asProblem = (error: unknown): UserError => {
+  const known = asUserError(error);
+  if (known === null) throw error;
+  return known;
+};
+
 const maxIterations = 2000;
 
 const iterationsOf = async (source: RunSource, query: URLSearchParams): Promise<IterationPage> => {
@@ -181,6 +195,6 @@ const iterationOf = async (source: RunSource, iteration: number): Promise<Iterat
     gate: record.gate,
     promptSize: await sizeOf('prompt'),
     logSize: await sizeOf('log'),
-    hasDiff: source.isLocal && record.checkpoint !== null,
+    hasDiff: record.checkpoint !== null,
   };
 };

@@ -1,4 +1,5 @@
-import type { ConversationPage, RunDetail } from '../api.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import type { ConversationPage, RemoteState, RunDetail } from '../api.ts';
 import { badRequest, notFound } from '../http/refusal.ts';
 import type { RemoteRun } from '../remote.ts';
 import type { LocalReaders } from './local-run.ts';
@@ -12,7 +13,7 @@ const maxAgeMs = 1000;
 
 /** A run that a worker has. `find` asks the queue again. */
 export const remoteRun = (
-  { redactor, rowOf, runs }: LocalReaders,
+  { project, env, redactor, rowOf, runs }: LocalReaders,
   {
     change,
     run,
@@ -28,12 +29,13 @@ export const remoteRun = (
   return {
     change,
     run,
-    isLocal: false,
     detail: async (): Promise<RunDetail> => {
       const [row, remote, all] = await Promise.all([rowOf(change), found.get(), records.get()]);
       if (row === null) throw notFound('There is no such change.');
       const { view } = remote;
-      const base = await runs.change(row);
+      // The overview may be older than what the queue has just said.
+      const now = { ...row, ...remote.row, remote: remote.row.remote as RemoteState };
+      const base = await runs.change(now);
       return {
         ...base,
         runs: [
@@ -48,7 +50,7 @@ export const remoteRun = (
         run,
         isLatest: view?.run === run,
         view,
-        status: row.status,
+        status: now.status,
         activity: null,
         lastIteration: view?.iteration ?? 0,
         checkpoints: [],
@@ -65,6 +67,17 @@ export const remoteRun = (
     text: async (iteration, what, request) => {
       const contents = await (await found.get()).file(iteration, what);
       return contents && textPageOf(redactor, contents, request);
+    },
+    checkpoints: async () => {
+      const pushed = await (await found.get()).checkpoints();
+      if ('why' in pushed) throw notFound(`The checkpoints of this run cannot be fetched: ${pushed.why}.`);
+      const own = pushed.checkpoints.filter((checkpoint) => checkpoint.run === run);
+      return {
+        change,
+        tree: { root: pushed.mirror, isBare: true },
+        recordFolder: userRecordFolder(project, change, env),
+        checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
+      };
     },
     tasks: async () => null,
     follow: async function* (request) {
