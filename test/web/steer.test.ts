@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ActionPreview, ActionResult, Overview } from '../../src/web/api.ts';
@@ -132,6 +132,39 @@ test('lands after a preview that moves nothing', async () => {
   expect(project.read('a.txt')).toBe('1\n');
   expect((await web.read<Overview>('/api/overview')).rows).toMatchObject([{ change, landed: true }]);
 }, 60_000);
+
+test('a landing is undone when the server is stopped, and ends by itself when the server is killed', async () => {
+  const project = createProject({ files, agent: [`echo 1 > a.txt; ${promise}`] });
+  const verify =
+    'test ! -e "$HOME/slow" || { echo $$ >> "$HOME/verifying"; until [ -e "$HOME/go" ]; do sleep 0.05; done; }';
+  await project.spool('ralph', '--change', change, '--worktree', '--verify', verify);
+  const before = project.git('rev-parse', 'main');
+  const action = { kind: 'land', change };
+  const verifying = join(project.home, 'verifying');
+  const times = () => (existsSync(verifying) ? readFileSync(verifying, 'utf8').split('\n').length - 1 : 0);
+  /** Ends the server while it lands. */
+  const landing = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    rmSync(join(project.home, 'slow'), { force: true });
+    const web = await startWeb(project);
+    const { token } = (await web.post('/api/preview', { action })).json<ActionPreview>();
+    writeFileSync(join(project.home, 'slow'), '');
+    const known = times();
+    const answer = web.post('/api/actions', { action, token }).catch((error: Error) => error.message);
+    await eventually(() => times() > known, 'the verify command');
+    web.kill(signal);
+    expect(await answer).toBe('socket hang up');
+    await web.result;
+  };
+  const isOver = () => eventually(() => processesWith(`HOME=${project.home}`).length === 0, 'the end of the landing');
+
+  await landing('SIGTERM');
+  await isOver();
+  expect([project.git('rev-parse', 'main'), project.exists('a.txt')]).toEqual([before, false]);
+  await landing('SIGKILL');
+  writeFileSync(join(project.home, 'go'), '');
+  await isOver();
+  expect([project.git('rev-parse', 'main^'), project.exists('a.txt')]).toEqual([before, true]);
+}, 120_000);
 
 test('dangerous actions need a token of their own preview, and it works once', async () => {
   const project = createProject({ files, agent: ['echo 1 > a.txt', `echo 2 > a.txt; ${promise}`] });

@@ -43,8 +43,8 @@ export const servedNames = ({ host, port, isSecure, publicUrl }: Served): Served
 const hostsOf = (name: string, port: number, isSecure: boolean): string[] =>
   port === (isSecure ? 443 : 80) ? [name, `${name}:${port}`] : [`${name}:${port}`];
 
-/** An address as it is written in a URL. */
-export const inUrl = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
+/** An address as browsers write it in a URL. */
+export const inUrl = (host: string): string => (isIP(host) === 6 ? new URL(`http://[${host}]`).hostname : host);
 
 const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
