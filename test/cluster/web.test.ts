@@ -75,6 +75,19 @@ test('the page shows and steers runs on other machines', async () => {
   const ended = await page.message('ended');
   expect(ended.status).toBe('complete');
   await eventually(async () => (await web.read<RunDetail>(run)).status === 'complete', 'the end in the queue');
+  // A long iteration is read from its end, in windows without a gap.
+  await cluster.query(
+    `insert into spool.event (project, change, run, epoch, line)
+     select project, change, run, epoch, '{"v":1,"seq":' || 1000 + n || ',"at":"2026-11-18T00:00:00.000Z","elapsedMs":1,' ||
+       '"event":{"type":"agent","event":{"type":"text","text":"x","plain":true}}}'
+     from (select * from spool.event order by id desc limit 1) last, generate_series(1, 700) n`,
+  );
+  const path = `${run}/iterations/3/conversation`;
+  const end = await web.read<ConversationPage>(`${path}?before=end`);
+  expect(end.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 500 }, (_, index) => 1201 + index));
+  const earlier = await web.read<ConversationPage>(`${path}?before=${end.previous}`);
+  expect([earlier.previous, earlier.entries[0]!.event.type]).toEqual([null, 'iteration-started']);
+  expect(earlier.entries.at(-1)!.seq).toBe(1200);
   expect(await web.read<DiffSummary>(`${run}/diff?from=0&to=3`)).toMatchObject({ filesChanged: 3 });
   expect(await web.read<DiffSummary>(`${run}/diff?iteration=3`)).toMatchObject({ files: [{ path: 'work-3.txt' }] });
   expect(mirrorsOf(cluster.home)).toBe(1);

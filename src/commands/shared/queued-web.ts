@@ -18,7 +18,7 @@ interface WebQueue {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The runs that workers have, for `spool web`. The connection is shared by all its pages, and closed while nobody looks. */
+/** The runs that workers have, for `spool web`. All pages share the connection. */
 export const remoteRunsIn = (url: string, { project, env }: WebQueue): RemoteRuns => {
   let opened: Promise<WebConnection> | null = null;
   const open = (): Promise<WebConnection> => {
@@ -83,13 +83,13 @@ const runOf = (row: ListedChange, { queue, published }: WebConnection, url: stri
     row: queuedRow(row, view),
     view,
     records: () => lastRecords(queue.database, key, { run, limit: null }),
-    entries: async (iteration, after) => {
-      const lines = await linesOfIteration(queue.database, key, { run, iteration, after });
+    entries: async (iteration, window) => {
+      const { lines, hasEarlier } = await linesOfIteration(queue.database, key, { run, iteration, ...window });
       const entries = lines.flatMap(({ line }) => {
         const parsed = parseJournalLine(line);
         return parsed === undefined ? [] : [{ seq: parsed.seq, at: parsed.at, event: parsed.event }];
       });
-      return { entries, last: lines.at(-1)?.id ?? null };
+      return { entries, first: hasEarlier ? lines[0]!.id : null, last: lines.at(-1)?.id ?? null };
     },
     file: async (iteration, what) => {
       const name = iterationFileName(iteration, what === 'log' ? 'log' : 'prompt.md');

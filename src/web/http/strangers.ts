@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 
-/** The connections over which nobody has signed in yet. */
+/** The connections without a request of a user who has signed in. */
 export interface Strangers {
   /** The connection of this request is that of a user from now on. */
   signedIn(request: IncomingMessage): void;

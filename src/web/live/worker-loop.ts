@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Something that works only while somebody wants it, and never twice at a time. */
+/** Work that is done only while it is wanted, and never twice at a time. */
 export interface WorkerLoop {
   start(): void;
   stop(): void;

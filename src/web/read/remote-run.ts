@@ -62,7 +62,9 @@ export const remoteRun = (
     record: async (iteration) => (await records.get()).findLast((each) => each.iteration === iteration) ?? null,
     conversation: async ({ iteration, after, before }) => {
       const remote = await found.get();
-      return pageOf(await remote.entries(iteration, before === null ? numberOf(after) : 0));
+      const window =
+        before === null ? { after: numberOf(after ?? '0') } : { before: before === 'end' ? null : numberOf(before) };
+      return pageOf(await remote.entries(iteration, window));
     },
     text: async (iteration, what, request) => {
       const contents = await (await found.get()).file(iteration, what);
@@ -92,14 +94,14 @@ export const remoteRun = (
 };
 
 /** A cursor is the number of an entry. */
-const numberOf = (cursor: string | null): number => {
-  if (cursor !== null && !/^\d{1,15}$/.test(cursor)) throw badRequest('The cursor is not valid.');
-  return Number(cursor ?? 0);
+const numberOf = (cursor: string): number => {
+  if (!/^\d{1,15}$/.test(cursor)) throw badRequest('The cursor is not valid.');
+  return Number(cursor);
 };
 
-const pageOf = ({ entries, last }: Awaited<ReturnType<RemoteRun['entries']>>): ConversationPage => ({
+const pageOf = ({ entries, first, last }: Awaited<ReturnType<RemoteRun['entries']>>): ConversationPage => ({
   entries,
-  previous: null,
+  previous: first === null ? null : String(first),
   next: last === null ? null : String(last),
   position: { start: 0, end: entries.length, size: entries.length },
 });
