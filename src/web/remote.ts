@@ -16,7 +16,7 @@ export interface RemoteRuns {
 }
 
 /** What follows a cursor, which may be 0; or what is before one, null for the end. */
-export type EntryWindow = { readonly after: number } | { readonly before: number | null };
+type EntryWindow = { readonly after: number } | { readonly before: number | null };
 
 export interface RemoteRun {
   readonly row: RunRow;
