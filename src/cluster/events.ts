@@ -175,24 +175,33 @@ const createLineReader = (sql: Sql, { project, id }: ChangeKey, fromIteration: n
 export interface LinesOf {
   readonly run: string;
   readonly iteration: number;
-  /** The id of the last line that is known; 0 for none. */
-  readonly after: number;
+  /** The first lines after this id, which may be 0. */
+  readonly after?: number;
+  /** Instead, the last lines before this id; null for the end of the iteration. */
+  readonly before?: number | null;
 }
 
-/** The lines of an iteration, in order, at most `maxLines`. */
-export const linesOfIteration = async (sql: Sql, key: ChangeKey, of: LinesOf): Promise<Line[]> => {
-  const { run, iteration, after } = of;
+/** Lines of an iteration, in order, at most `maxLines`, and whether there are earlier ones. */
+export const linesOfIteration = async (
+  sql: Sql,
+  key: ChangeKey,
+  of: LinesOf,
+): Promise<{ readonly lines: readonly Line[]; readonly hasEarlier: boolean }> => {
+  const { run, iteration, after = 0, before } = of;
   const [first, end] = [
     await firstIdOf(sql, key, { run, iteration }),
     await firstIdOf(sql, key, { run, iteration: iteration + 1 }),
   ];
-  if (first === null) return [];
-  return sql.query<{ id: number; line: string }>(
+  if (first === null) return { lines: [], hasEarlier: false };
+  const found = await sql.query<{ id: number; line: string }>(
     `select id, line from spool.event
-     where project = $1 and change = $2 and run = $3 and id > $4 and id >= $5 and ($6::bigint is null or id < $6)
-     order by id limit ${maxLines}`,
-    [key.project, key.id, run, after, first, end],
+     where project = $1 and change = $2 and run = $3 and id > $4 and id >= $5
+       and ($6::bigint is null or id < $6) and ($7::bigint is null or id < $7)
+     order by id ${before === undefined ? 'asc' : 'desc'} limit ${maxLines}`,
+    [key.project, key.id, run, after, first, end, before ?? null],
   );
+  const lines = found.toSorted((a, b) => a.id - b.id);
+  return { lines, hasEarlier: lines.length > 0 && lines[0]!.id > first };
 };
 
 /** Where an iteration begins; null if it has not begun. */

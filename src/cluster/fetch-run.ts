@@ -1,67 +1,20 @@
-import { join } from 'node:path';
 import { branchOf } from '../changes/branch.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
-import {
-  borrowObjects,
-  fetchFromMirror,
-  fetchRefs,
-  openMirror,
-  pushRefs,
-  readRemoteRefs,
-  type Remote,
-} from '../git/remote.ts';
-import { messageOf, readStoredFile, readStoredFiles } from '../git/stored-files.ts';
+import { borrowObjects, fetchFromMirror, fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { messageOf, readStoredFiles } from '../git/stored-files.ts';
 import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
 import { parseView } from '../store/formats.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
-import { newPrivateFolder } from '../store/folders.ts';
 import { parseJson } from '../text/shape.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
 import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
+import { isAnnounced, openPrivateMirror, unknownState } from './published.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'project' | 'request' | 'run' | 'detail' | 'fence' | 'open_fences'>;
-
-/** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
-const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | { readonly why: string }> => {
-  const folder = newPrivateFolder(env);
-  const remote = { mirror: join(folder, 'mirror.git'), url };
-  const problem = await openMirror(remote, folder);
-  return problem === null ? remote : { why: problem };
-};
-
-/** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */
-const isAnnounced = ({ fence, open_fences: open }: Published, commit: string): boolean =>
-  [fence, ...open].includes(commit);
-
-const unknownState = 'the state on the remote was not written by a worker of this queue';
-
-/** A file of the state that a worker has pushed, such as a log; null if it is not there. */
-export const readPublished = async (
-  row: Published,
-  path: string,
-  { url, env }: { readonly url: string; readonly env: NodeJS.ProcessEnv },
-): Promise<Buffer | { readonly why: string } | null> => {
-  const remote = await openPrivateMirror(url, env);
-  if ('why' in remote) return remote;
-  const own = mirrored(row.id, 'fence');
-  const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`], { depth: 1 });
-  if (problem !== null) return { why: problem };
-  const commit = await commitAt(remote.mirror, own);
-  if (commit === null || !isAnnounced(row, commit)) return { why: unknownState };
-  return readStoredFile(remote.mirror, commit, path);
-};
-
-const commitAt = async (mirror: string, ref: string): Promise<string | null> => {
-  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', ref], {
-    cwd: mirror,
-    env: { GIT_DIR: mirror },
-  });
-  return code === 0 ? stdout.trim() : null;
-};
 
 /** What was fetched of a run on other machines. */
 export interface FetchedRun {

@@ -6,7 +6,8 @@ import { onStopSignals } from '../process/signals.ts';
 import { say } from '../report/message.ts';
 import { findProject } from '../store/project.ts';
 import { inUrl, isLoopback } from '../web/http/served-names.ts';
-import { startWeb, usualPort, type WebOptions } from '../web/serve.ts';
+import { usualPort } from '../web/http/server.ts';
+import { startWeb, type WebOptions } from '../web/serve.ts';
 import type { Invocation } from './shared/command.ts';
 import { queueOf } from './shared/queue-url.ts';
 
@@ -32,7 +33,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     for (const line of notesOn(options, server.port)) say(terminal, line);
     say(terminal, `Serving ${project.root} on ${inUrl(options.host)}:${server.port}. Ctrl-C stops it.`);
     terminal.printResult(`${server.url}\n`);
-    if (rawFlags.open) await openPage(server.url, invocation);
+    if (rawFlags.open) await openPage(server.oneTimeUrl(), invocation);
     await aborted(signals.stop);
     await server.close();
     return 0;

@@ -1,6 +1,7 @@
 import type { Redactor } from '../secrets/redact.ts';
 import { git } from './call/git.ts';
 import { noFetch } from './call/inert.ts';
+import { type CommitStore, inStore } from './commit-store.ts';
 import { covers, type SkippedPath } from './snapshot/skipped.ts';
 import { snapshotTree } from './snapshot/trees.ts';
 import type { WorkTree } from './work-tree.ts';
@@ -234,10 +235,11 @@ export const dropCheckpoints = async (
   return input === '' || (await git(['update-ref', '--stdin'], { cwd: root, input })).code === 0;
 };
 
-export const treeOf = async ({ root }: WorkTree, commit: string): Promise<string | null> => {
+export const treeOf = async (store: CommitStore, commit: string): Promise<string | null> => {
+  const { cwd, env } = inStore(store);
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], {
-    cwd: root,
-    env: noFetch,
+    cwd,
+    env: { ...env, ...noFetch },
   });
   return code === 0 ? stdout.trim() : null;
 };

@@ -1,5 +1,6 @@
 import type { FileChange, GitSummary } from '../ralph/record.ts';
 import { git, toUtf8 } from './call/git.ts';
+import { type CommitStore, inStore } from './commit-store.ts';
 import type { WorkTree } from './work-tree.ts';
 
 /** A file that differs between two trees. Names are as git printed them. */
@@ -25,12 +26,12 @@ export interface FileDiff {
  * an added file.
  */
 export const diffTrees = async (
-  { root }: WorkTree,
+  store: CommitStore,
   [before, after]: readonly [string, string],
   { renames }: { renames: boolean },
 ): Promise<FileDiff[] | null> => {
   const flags = ['-r', '-z', '--raw', '--numstat', renames ? '--find-renames' : '--no-renames'];
-  const { code, stdout } = await git(['diff-tree', ...flags, before, after], { cwd: root });
+  const { code, stdout } = await git(['diff-tree', ...flags, before, after], inStore(store));
   return code === 0 ? parseDifferences(stdout) : null;
 };
 

@@ -1,6 +1,6 @@
 import { git, toUtf8 } from './call/git.ts';
 import type { FileDiff } from './diff.ts';
-import type { WorkTree } from './work-tree.ts';
+import { type CommitStore, inStore } from './commit-store.ts';
 
 /** A line of a difference. */
 interface HunkLine {
@@ -30,24 +30,24 @@ const maxText = 1024 * 1024;
 
 /** Returns the hunks of one file that differs between two commits; null if git fails. */
 export const diffFile = async (
-  { root }: WorkTree,
+  store: CommitStore,
   [before, after]: readonly [string, string],
   file: FileDiff,
 ): Promise<FileHunks | null> => {
   if (file.binary || file.nested) return { hunks: [], isCut: false };
-  const sizes = await Promise.all([file.before, file.after].map((entry) => sizeOf(root, entry)));
+  const sizes = await Promise.all([file.before, file.after].map((entry) => sizeOf(store, entry)));
   if (sizes.some((size) => size > maxFile)) return { hunks: [], isCut: true };
   const names = [...new Set([file.from ?? file.name, file.name])].map((name) => `:(top,literal)${toUtf8(name)}`);
   const flags = ['-r', '-p', '--find-renames', '--no-color', '--unified=3', '--src-prefix=a/', '--dst-prefix=b/'];
-  const { code, stdout } = await git(['diff-tree', ...flags, before, after, '--', ...names], { cwd: root });
+  const { code, stdout } = await git(['diff-tree', ...flags, before, after, '--', ...names], inStore(store));
   return code === 0 ? parseHunks(stdout) : null;
 };
 
 /** The size of an entry such as `100644 <id>`; 0 if there is none. */
-const sizeOf = async (root: string, entry: string): Promise<number> => {
+const sizeOf = async (store: CommitStore, entry: string): Promise<number> => {
   const id = entry.split(' ')[1] ?? '';
   if (/^0*$/.test(id)) return 0;
-  const { code, stdout } = await git(['cat-file', '-s', id], { cwd: root });
+  const { code, stdout } = await git(['cat-file', '-s', id], inStore(store));
   return code === 0 ? Number(stdout.trim()) : 0;
 };
 

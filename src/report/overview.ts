@@ -63,7 +63,7 @@ const overviewOf = async (
 ): Promise<ChangeOverview> => {
   const { id, source, change } = listed;
   const withProblem = async (problem: string): Promise<ChangeOverview> => {
-    const last = await lastRunOf(project, id, options.env);
+    const last = await lastRunOf(project, id, options.env).catch(unreadableRun);
     return { id, source, module: null, tasks: null, lastRun: last.lastRun, queued: null, damage: last.damage, problem };
   };
   if (change === null) return withProblem(listed.problem);
@@ -112,6 +112,12 @@ const lastRunOf = async (project: Project, id: string, env: NodeJS.ProcessEnv): 
   const { view: saved, damage } = found;
   const lastRun = saved && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved)));
   return { saved, lastRun, damage };
+};
+
+/** The problem may be that of its run. */
+const unreadableRun = (error: unknown): LastRun => {
+  if (asUserError(error) === null) throw error;
+  return { saved: null, lastRun: unreadable, damage: null };
 };
 
 const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {

@@ -1,6 +1,7 @@
 import { changeOf, deletedChanges, listChanges } from '../changes/sources.ts';
 import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/tasks/current.ts';
 import { countTasks } from '../changes/tasks/task.ts';
+import { asUserError } from '../errors.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
@@ -81,10 +82,16 @@ export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<R
     known.set(change, { stamp, row });
     return row;
   };
+  /** Something else in the place of one file must not hide the other changes. */
+  const readSafely = (change: string, now: Date) =>
+    read(change, now).catch((error: unknown) => {
+      if (asUserError(error) === null) throw error;
+      return unreadableRow(change, 'its files');
+    });
   return async (now) => {
     const active = new Set(await listChanges(request.project));
     const deleted = new Set(await deletedChanges(request.project));
-    const rows = await Promise.all(changesWithRuns(request.project).map((change) => read(change, now)));
+    const rows = await Promise.all(changesWithRuns(request.project).map((change) => readSafely(change, now)));
     return rows
       .filter((row) => row !== null)
       .map((row) => ({ ...row, archived: !active.has(row.change) && !deleted.has(row.change) }))
@@ -142,11 +149,11 @@ const queuedRow = async (project: Project, change: string, owner: LockOwner): Pr
   };
 };
 
-const unreadableRow = (change: string): RunRow => ({
+const unreadableRow = (change: string, what = 'state.json'): RunRow => ({
   ...emptyRow,
   change,
   status: 'unreadable',
-  activity: `state.json cannot be read; see "${commandLine('spool', 'status', change)}"`,
+  activity: `${what} cannot be read; see "${commandLine('spool', 'status', change)}"`,
 });
 
 const rowOf = async (change: string, request: RowsRequest & { readonly now: Date }): Promise<RunRow | null> => {

@@ -13,6 +13,13 @@ export interface Redactor {
   beginningOf(text: string, maxLength: number): string;
   /** Redacts a text and shortens it to its last `maxLength` characters. */
   endOf(text: string, maxLength: number): string;
+  /**
+   * Redacts the part of a text from `start` to `end`. A secret that begins before the part, or ends after it, is found if
+   * the text has all of it.
+   */
+  part(text: string, start: number, end: number): string;
+  /** Redacts lines that follow each other. A secret may have several of them, which stay as many. */
+  lines(lines: readonly string[]): readonly string[];
   /** Redacts a text, joins its lines and shortens it. */
   oneLine(text: string, maxLength?: number): string;
   /** Redacts every string in plain data. Returns a copy, or the same object if nothing changed. */
@@ -55,6 +62,21 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
       const start = Math.min(cut, secrets[0]?.start ?? cut);
       const shifted = secrets.map((each) => ({ ...each, start: each.start - start, end: each.end - start }));
       return `…${lastOf(masked(words.slice(start), shifted), maxLength)}`;
+    },
+    part: (text, start, end) => maskedPart(text, secretsIn(text, inTexts), { start, end }),
+    lines(lines) {
+      const text = lines.join('\n');
+      const secrets = secretsIn(text, inTexts);
+      if (secrets.length === 0) return lines;
+      let [end, from] = [-1, 0];
+      return lines.map((line) => {
+        const start = end + 1;
+        end = start + line.length;
+        while (from < secrets.length && secrets[from]!.end <= start) from++;
+        let to = from;
+        while (to < secrets.length && secrets[to]!.start < end) to++;
+        return maskedPart(text, secrets.slice(from, to), { start, end });
+      });
     },
     oneLine(text, maxLength = 500) {
       const line = clean(withoutControls(text)).replaceAll(/\s+/g, ' ');
@@ -218,6 +240,17 @@ const masked = (text: string, secrets: readonly Secret[]): string => {
     from = end;
   }
   return parts.join('') + text.slice(from);
+};
+
+/** Masks what a part of a text has of the secrets in the text. */
+const maskedPart = (text: string, secrets: readonly Secret[], { start, end }: Span): string => {
+  const inside = secrets.filter((secret) => secret.start < end && secret.end > start);
+  const shifted = inside.map((secret) => ({
+    ...secret,
+    start: Math.max(0, secret.start - start),
+    end: Math.min(end, secret.end) - start,
+  }));
+  return masked(text.slice(start, end), shifted);
 };
 
 const lastOf = (text: string, length: number): string => text.slice(Math.max(0, text.length - length));

@@ -1,13 +1,13 @@
 import { userError } from '../errors.ts';
 import { treeOf } from '../git/checkpoint.ts';
-import { checkpointNamed, lastIteration, type RunCheckpoints } from './saved-checkpoints.ts';
+import { checkpointNamed, type ComparedCheckpoints, lastIteration } from './saved-checkpoints.ts';
 
 /**
  * The two commits to compare. One iteration is compared with its parent, which includes what the user changed before
  * it. An iteration that changed nothing shares the commit of the one before. A range without an end goes to the last
  * iteration, one without a beginning starts before the first.
  */
-export const commitsOf = async (saved: RunCheckpoints, range: string): Promise<[string, string]> => {
+export const commitsOf = async (saved: ComparedCheckpoints, range: string): Promise<[string, string]> => {
   const [first = '', second, ...more] = range.split('..');
   if (more.length > 0)
     throw userError('bad-value', 'n', 'must be an iteration such as 7, or a range such as 3..7', range);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
+import type { CommitStore } from '../git/commit-store.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { checkpointRecorder, recogniseCheckpoint } from './user-record/checkpoints.ts';
 import { userRecordFolder } from './user-record/folder.ts';
@@ -24,6 +25,11 @@ export interface RunCheckpoints {
   readonly record: (checkpoint: Checkpoint) => void;
   /** By name. */
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+/** The checkpoints of a run, as far as they are only compared. */
+export interface ComparedCheckpoints extends Pick<RunCheckpoints, 'change' | 'checkpoints' | 'recordFolder'> {
+  readonly tree: CommitStore;
 }
 
 export interface CheckpointsRequest {
@@ -75,7 +81,7 @@ export const findCheckpoints = async ({
 
 /** Throws an error that lists the available checkpoints if there is none with this name. */
 export const checkpointNamed = (
-  { change, checkpoints, recordFolder: folder }: RunCheckpoints,
+  { change, checkpoints, recordFolder: folder }: ComparedCheckpoints,
   name: string,
 ): Checkpoint => {
   const found = checkpoints.get(name);
@@ -87,7 +93,7 @@ export const checkpointNamed = (
 const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
 
 /** Returns the number of the last iteration that has a checkpoint. */
-export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
+export const lastIteration = ({ checkpoints }: Pick<RunCheckpoints, 'checkpoints'>): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
 const openWorkTree = async (project: Project, root: string, indexFile: string): Promise<WorkTree> => {

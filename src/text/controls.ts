@@ -39,16 +39,6 @@ export const controlPattern = String.raw`[\x00-\x08\x0b-\x1f\x7f${beyondAscii}]`
 /** Faster than a pattern. */
 const hasAsciiControls = (text: string): boolean => controls.some((char) => text.includes(char));
 
-/** Removes control characters from all texts in a value of JSON, names of fields included. */
-export const withoutControlsIn = (value: unknown): unknown => {
-  if (typeof value === 'string') return withoutControls(value);
-  if (Array.isArray(value)) return value.map(withoutControlsIn);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [withoutControls(name), withoutControlsIn(inner)]),
-  );
-};
-
 /** Like `JSON.stringify`, but also escapes the control characters that it leaves unescaped. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replaceAll(

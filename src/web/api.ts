@@ -77,7 +77,7 @@ export interface Row {
   /** Whether its branch has landed; null without a branch. */
   readonly landed: boolean | null;
   readonly branch: string | null;
-  /** Why a person should look at it; null if nobody has to. */
+  /** Why a person should look at it; null if there is no reason. */
   readonly attention: Attention | null;
   /** Completed tasks after each of the last iterations, oldest first; at most 60. Empty without tasks. */
   readonly spark: readonly number[];

@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../git/checkpoint.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { RunRow } from '../report/run-rows.ts';
@@ -14,17 +15,28 @@ export interface RemoteRuns {
   close(): Promise<void>;
 }
 
+/** What follows a cursor, which may be 0; or what is before one, null for the end. */
+type EntryWindow = { readonly after: number } | { readonly before: number | null };
+
 export interface RemoteRun {
   readonly row: RunRow;
   readonly view: RunView | null;
   /** Oldest first. */
   records(): Promise<readonly IterationRecord[]>;
-  /** What happened in an iteration, after a cursor; the first part of it if `after` is 0. `last` is the next cursor. */
+  /** A window of what happened in an iteration. `first` is the cursor of what is before it, `last` of what is after it. */
   entries(
     iteration: number,
-    after: number,
-  ): Promise<{ readonly entries: readonly JournalEntry[]; readonly last: number | null }>;
+    window: EntryWindow,
+  ): Promise<{
+    readonly entries: readonly JournalEntry[];
+    readonly first: number | null;
+    readonly last: number | null;
+  }>;
   /** A file of a finished iteration; null if it was not pushed. */
   file(iteration: number, what: 'log' | 'prompt'): Promise<Buffer | null>;
+  /** Those that its worker has pushed, and a bare repository with their commits. Returns why there are none as `why`. */
+  checkpoints(): Promise<
+    { readonly mirror: string; readonly checkpoints: readonly Checkpoint[] } | { readonly why: string }
+  >;
   follow(request: FollowRequest): AsyncIterable<FollowedEvent>;
 }

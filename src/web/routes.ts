@@ -1,6 +1,9 @@
+import { asUserError, UserError } from '../errors.ts';
 import { createRedactor } from '../secrets/redact.ts';
+import { newTempIndex } from '../store/folders.ts';
 import type { Project } from '../store/project.ts';
-import { withoutControlsIn } from '../text/controls.ts';
+import { runsOf } from '../store/runs.ts';
+import { withoutControls } from '../text/controls.ts';
 import { createActions } from './actions/actions.ts';
 import type { IterationDetail, IterationPage, TextPage } from './api.ts';
 import { readBody } from './http/body.ts';
@@ -32,11 +35,13 @@ export interface RoutesOptions {
 
 export interface Routes {
   readonly routes: readonly Route[];
+  /** JSON without secrets and control characters. */
+  toJson(value: unknown): string;
   /** Ends all streams, and commands that are running. */
   close(): void;
 }
 
-/** The API. What it answers has neither secrets nor control characters. */
+/** The API. */
 export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions): Routes => {
   const redactor = createRedactor(env);
   const subject: Subject = { project, env, redactor, remote };
@@ -44,10 +49,14 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const overview = createOverviewReader({ ...subject, readOnly, histories });
   const conversations = createConversations(project);
   const runs = createRunReader({ ...subject, histories });
-  const readers: LocalReaders = { ...subject, histories, conversations, runs, rowOf: overview.row };
-  const diffs = createDiffs(subject);
+  let index: string | null = null;
+  const indexFile = () => (index ??= newTempIndex(env));
+  const readers: LocalReaders = { ...subject, histories, conversations, runs, rowOf: overview.row, indexFile };
+  const diffs = createDiffs(redactor);
   const actions = createActions({ ...subject, readOnly, rowOf: overview.row, onDone: overview.drop });
-  const toJson = (message: unknown) => JSON.stringify(redactor.data(withoutControlsIn(message)));
+  // Without the characters between its parts, a secret is whole again: they are removed first.
+  const clean = redactor.after(withoutControls);
+  const toJson = (value: unknown) => JSON.stringify(clean.data(value));
   const overviewStream = createOverviewStream({ read: overview.read, toJson });
   const runStreams = new Map<string, RunStream>();
 
@@ -60,9 +69,13 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     const change = await knownChange(subject, params.change!);
     const given = params.run!;
     const find = async () => (await remote?.find(change)) ?? null;
-    const away = (await find())?.view?.run ?? null;
-    if (away !== null && (given === 'latest' || given === away)) return remoteRun(readers, { change, run: away, find });
+    const away = await find().catch(asProblem);
+    const awayRun = away instanceof UserError ? null : (away?.view?.run ?? null);
+    if (awayRun !== null && (given === 'latest' || given === awayRun))
+      return remoteRun(readers, { change, run: awayRun, find });
     const wanted = given === 'latest' ? (await overview.row(change))?.run : given;
+    // Without the queue, the runs of this machine are shown. Whether it has the others is not known.
+    if (away instanceof UserError && !(wanted && runsOf(project, change).includes(wanted))) throw away;
     if (!wanted) throw notFound(`${change} has no run yet.`);
     return localRun(readers, change, knownRun(subject, change, wanted));
   };
@@ -84,12 +97,11 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     return page;
   };
   const diffOf = async (call: RouteCall): Promise<DiffRequest> => {
-    const { change, run, isLocal } = await sourceOf(call);
-    if (!isLocal) throw notFound('The checkpoints of this run are on another machine.');
+    const source = await sourceOf(call);
     const { query } = call;
     const [from, to] = [checkpointName(query.get('from')), checkpointName(query.get('to'))];
     const iteration = query.get('iteration');
-    return { change, run, from, to, iteration: iteration === null ? null : String(iterationNumber(iteration)) };
+    return { source, from, to, iteration: iteration === null ? null : String(iterationNumber(iteration)) };
   };
 
   const ofRun = '/api/changes/:change/runs/:run';
@@ -97,7 +109,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const get = (path: string, read: (call: RouteCall) => Promise<object>): Route => ({
     method: 'GET',
     path,
-    handle: async (call) => redactor.data(await read(call)),
+    handle: read,
   });
   const post = (path: string, act: (body: unknown, gone: AbortSignal) => Promise<object>): Route => ({
     method: 'POST',
@@ -105,7 +117,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     handle: async ({ request, reply: { response } }) => {
       const left = new AbortController();
       response.once('close', () => left.abort());
-      return redactor.data(await act(await readBody(request), left.signal));
+      return act(await readBody(request), left.signal);
     },
   });
 
@@ -145,6 +157,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   ];
   return {
     routes,
+    toJson,
     close: () => {
       overviewStream.close();
       for (const stream of runStreams.values()) stream.close();
@@ -152,6 +165,12 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
       void remote?.close();
     },
   };
+};
+
+const asProblem = (error: unknown): UserError => {
+  const known = asUserError(error);
+  if (known === null) throw error;
+  return known;
 };
 
 const maxIterations = 2000;
@@ -176,6 +195,6 @@ const iterationOf = async (source: RunSource, iteration: number): Promise<Iterat
     gate: record.gate,
     promptSize: await sizeOf('prompt'),
     logSize: await sizeOf('log'),
-    hasDiff: source.isLocal && record.checkpoint !== null,
+    hasDiff: record.checkpoint !== null,
   };
 };

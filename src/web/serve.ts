@@ -1,153 +1,101 @@
-import { once } from 'node:events';
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { asUserError, systemProblem, userError } from '../errors.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { asUserError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { type Reply, send, sendJson, sendRefusal } from './http/answer.ts';
 import { checkRequest, isApi } from './http/check-request.ts';
 import { loadKey } from './http/key.ts';
+import { isFromOwnUser } from './http/peer.ts';
 import { Refused } from './http/refusal.ts';
 import { findRoute, type Route } from './http/router.ts';
-import { inUrl, isWildcard, servedNames } from './http/served-names.ts';
-import { createSignIn } from './http/sign-in.ts';
+import { inUrl, servedNames, type ServedNames } from './http/served-names.ts';
+import { openServer, type ServerOptions } from './http/server.ts';
+import { createSignIn, type SignIn, type SignInClient } from './http/sign-in.ts';
 import { signInPage } from './http/sign-in-page.ts';
 import { loadStaticFiles, sendStatic, type StaticFiles } from './http/static-files.ts';
 import type { RemoteRuns } from './remote.ts';
 import { createRoutes } from './routes.ts';
 
-export interface WebOptions {
+export interface WebOptions extends ServerOptions {
   readonly project: Project;
   readonly env: NodeJS.ProcessEnv;
-  readonly host: string;
-  /** null: the usual port, or any other if it is in use. */
-  readonly port: number | null;
   readonly readOnly: boolean;
   /** Where a reverse proxy serves the page. */
   readonly publicUrl: URL | null;
   /** The runs on other machines; null without a queue. */
   readonly remote: RemoteRuns | null;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
 }
 
 export interface WebServer {
   /** The address with the token. */
   readonly url: string;
+  /** The address for a browser that another program starts: other users can see the arguments of a program. */
+  oneTimeUrl(): string;
   readonly port: number;
   /** Ends all streams and frees the port. */
   close(): Promise<void>;
 }
 
-/** The same for all projects, so that a bookmark and a signed-in page survive a restart. */
-export const usualPort = 7765;
-
 /** Serves the page and its API until it is closed. Throws if the port is in use. */
 export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   const { project, env, host, readOnly, publicUrl, tls, remote } = options;
-  const { routes, close } = createRoutes({ project, env, readOnly, remote });
+  const { routes, toJson, close } = createRoutes({ project, env, readOnly, remote });
   const files = loadStaticFiles();
   let listener: (request: IncomingMessage, response: ServerResponse) => void = () => {};
-  const server = createServer(tls, (request, response) => listener(request, response));
-  const port = await listen(server, { host, port: options.port });
+  const server = await openServer(options, (request, response) => listener(request, response));
+  const { port, strangers } = server;
   const isSecure = tls !== null;
   const names = servedNames({ host, port, isSecure, publicUrl });
   const signIn = createSignIn({ key: loadKey(project, env), port });
   listener = (request, response) => {
     const isHead = request.method === 'HEAD';
     const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '');
-    const reply: Reply = { response, isHead, acceptsGzip };
+    const reply: Reply = { response, isHead, acceptsGzip, toJson };
     const answered = answer({
       request,
       reply,
       names,
       signIn,
+      client: {
+        isSecure: isSecure || publicUrl?.protocol === 'https:',
+        // A proxy has a user of its own.
+        isFromOwnUser: () => publicUrl !== null || isFromOwnUser(request.socket),
+      },
+      onSignedIn: () => strangers.signedIn(request),
       routes,
       files,
-      isSecure: isSecure || publicUrl?.protocol === 'https:',
     });
     answered.catch((error: unknown) => sendRefusal(reply, refusalOf(error)));
   };
-  const base =
-    publicUrl?.origin ?? `${isSecure ? 'https' : 'http'}://${isWildcard(host) ? 'localhost' : inUrl(host)}:${port}`;
+  const base = publicUrl?.origin ?? `${isSecure ? 'https' : 'http'}://${inUrl(server.ownAddress)}:${port}`;
   return {
     url: `${base}/?token=${signIn.token}`,
+    oneTimeUrl: () => `${base}/?token=${signIn.oneTimeToken()}`,
     port,
     close: async () => {
       close();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await server.close();
     },
   };
-};
-
-/** A client that is slow, sends too much, or opens too many connections, is dropped. */
-const limits = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  keepAliveTimeout: 5000,
-  connectionsCheckingInterval: 2000,
-} as const;
-const maxConnections = 300;
-
-const clientErrors: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
-const createServer = (
-  tls: WebOptions['tls'],
-  listener: (request: IncomingMessage, response: ServerResponse) => void,
-) => {
-  const server = tls === null ? createHttpServer(limits, listener) : createHttpsServer({ ...limits, ...tls }, listener);
-  server.maxConnections = maxConnections;
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
-    const status = clientErrors[code ?? ''] ?? '400 Bad Request';
-    if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-    else socket.destroy();
-  });
-  return server;
-};
-
-const listen = async (
-  server: ReturnType<typeof createServer>,
-  { host, port }: Pick<WebOptions, 'host' | 'port'>,
-): Promise<number> => {
-  const attempt = async (wanted: number): Promise<number> => {
-    server.listen(wanted, host);
-    await once(server, 'listening');
-    return (server.address() as AddressInfo).port;
-  };
-  try {
-    return await attempt(port ?? usualPort);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE' && port === null) return attempt(0);
-    const address = `${inUrl(host)}:${port ?? usualPort}`;
-    if (code === 'EADDRINUSE') throw userError('port-in-use', address);
-    throw userError('web-failed', address, systemProblem(error));
-  }
 };
 
 interface Answering {
   readonly request: IncomingMessage;
   readonly reply: Reply;
-  readonly names: ReturnType<typeof servedNames>;
-  readonly signIn: ReturnType<typeof createSignIn>;
+  readonly names: ServedNames;
+  readonly signIn: SignIn;
+  readonly client: SignInClient;
+  readonly onSignedIn: () => void;
   readonly routes: readonly Route[];
   readonly files: StaticFiles;
-  readonly isSecure: boolean;
 }
 
 const answer = async (answering: Answering): Promise<void> => {
-  const { request, reply, names, signIn, routes, files, isSecure } = answering;
+  const { request, reply, names, signIn, client, onSignedIn, routes, files } = answering;
   const refusal = checkRequest(request, names);
   if (refusal !== null) return sendRefusal(reply, refusal);
   const { pathname, searchParams: query } = new URL(request.url!, 'http://spool');
   const token = pathname === '/' && request.method !== 'POST' ? query.get('token') : null;
-  const cookie = token === null ? null : signIn.cookieFor(token, isSecure);
+  const cookie = token === null ? null : signIn.cookieFor(token, client);
   // Without the token in the address, it is neither in the history nor in a screenshot.
   if (cookie !== null)
     return send(reply, {
@@ -156,6 +104,7 @@ const answer = async (answering: Answering): Promise<void> => {
       headers: { location: '/', 'set-cookie': cookie, 'cache-control': 'no-store' },
     });
   if (!signIn.isSignedIn(request.headers.cookie)) return sendSignIn(reply, isApi(request.url));
+  onSignedIn();
   const file = files.get(pathname) ?? (pathname.startsWith('/changes/') ? files.get('/') : undefined);
   if (file !== undefined && request.method !== 'POST')
     return sendStatic(reply, file, {

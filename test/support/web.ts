@@ -60,6 +60,8 @@ type OfType<Type extends Message['type']> = Extract<Message, { readonly type: Ty
 export interface Stream {
   readonly status: number;
   readonly messages: () => readonly Message[];
+  /** How many heartbeats there were. */
+  readonly pings: () => number;
   /** The id of the last message that had one. */
   readonly lastId: () => string | null;
   /** Resolves to the first message of this type for which `isIt` is true. */
@@ -76,15 +78,21 @@ const openStream = (port: number, path: string, headers: OutgoingHttpHeaders) =>
   new Promise<Stream>((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, path, headers }, (response) => {
       const messages: Message[] = [];
+      let pings = 0;
       let [rest, lastId]: [string, string | null] = ['', null];
       response.setEncoding('utf8').on('data', (chunk: string) => {
         const parts = (rest + chunk).split('\n\n');
         rest = parts.pop()!;
-        for (const part of parts)
+        for (const part of parts) {
+          if (part.startsWith('event: ping')) {
+            pings++;
+            continue;
+          }
           for (const line of part.split('\n')) {
             if (line.startsWith('id: ')) lastId = line.slice(4);
             if (line.startsWith('data: ')) messages.push(JSON.parse(line.slice(6)) as Message);
           }
+        }
       });
       const ended = new Promise<void>((done) => {
         response.on('close', () => done());
@@ -93,6 +101,7 @@ const openStream = (port: number, path: string, headers: OutgoingHttpHeaders) =>
       const stream: Stream = {
         status: response.statusCode!,
         messages: () => messages,
+        pings: () => pings,
         lastId: () => lastId,
         message: async (type, isIt = () => true) => {
           const find = () => messages.find((each) => each.type === type && isIt(each as OfType<typeof type>));

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
@@ -129,6 +130,59 @@ test('a stream follows a run that is resumed, and says when another one has star
   expect(superseded.run).not.toBe(detail.run);
 }, 120_000);
 
+test('a page that does not read is dropped, takes no memory and delays nobody; silence has heartbeats', async () => {
+  const project = createProject({ files, agent: [`${waitsFor('go-1')}; ${promise}`] });
+  const loop = project.start(['ralph', '--change', change]);
+  const web = await startWeb(project);
+  await agentCalled(project, 1);
+  const page = await web.stream(stream);
+  await page.message('snapshot');
+  const sleepers = Array.from({ length: 30 }, () => {
+    const socket = connect(web.port, '127.0.0.1').on('error', () => {});
+    socket.pause();
+    socket.write(`GET ${stream} HTTP/1.1\r\nHost: 127.0.0.1:${web.port}\r\nCookie: ${web.cookie}\r\n\r\n`);
+    return socket;
+  });
+  // Dropped connections are closed by the server; a client that does not read notices when it writes.
+  const open = () => connectionsTo(web.port);
+  await eventually(() => open() >= 31, 'the pages');
+
+  const journal = project.path(`.spool/.state/ralph/${change}/runs/${project.state().run}/events.jsonl`);
+  let seq = readFileSync(journal, 'utf8').split('\n').filter(Boolean).length;
+  const last = seq + 40_000;
+  while (seq < last) {
+    const lines = Array.from({ length: 1000 }, () => journalLine(++seq));
+    appendFileSync(journal, lines.join(''));
+    const [block] = [seq];
+    await page.message('entries', ({ entries }) => entries.at(-1)!.seq >= block);
+  }
+  await eventually(() => open() <= 1, 'the pages that do not read to be dropped');
+  expect(memoryOf(web.pid)).toBeLessThan(250);
+  const numbers = entriesOf(page).map((entry) => entry.seq);
+  expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
+  for (const socket of sleepers) socket.destroy();
+
+  go(project, 'go-1');
+  await loop.result;
+  const ended = await web.stream(stream);
+  await ended.message('snapshot');
+  await eventually(() => ended.pings() > 0, 'a heartbeat');
+  // An ended run that somebody looks at for longer than a few seconds prints no warning.
+  expect((await web.stop()).stderr).not.toContain('Warning');
+}, 180_000);
+
+/** How many connections the server has open. */
+const connectionsTo = (port: number): number => {
+  const wanted = port.toString(16).toUpperCase().padStart(4, '0');
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return lines.filter((line) => new RegExp(`^ *\\d+: [\\dA-F]{8}:${wanted} \\S+ 01 `).test(line)).length;
+};
+
+const journalLine = (seq: number): string => {
+  const event = { type: 'agent', event: { type: 'text', text: `line ${seq} ${'x'.repeat(900)}`, plain: true } };
+  return `${JSON.stringify({ v: 1, seq, at: '2026-11-18T00:00:00.000Z', elapsedMs: 5, event })}\n`;
+};
+
 test('a journal and a log of 200 MB are read in windows, in flat memory', async () => {
   const project = createProject({ files, agent: [says('small'), `${says('last')}; ${promise}`] });
   await project.spool('ralph', '--change', change);
@@ -175,8 +229,7 @@ const growJournal = (path: string, bytes: number): number => {
   while (added < bytes) {
     let block = '';
     while (block.length < 1024 * 1024) {
-      const event = { type: 'agent', event: { type: 'text', text: `line ${seq} ${'x'.repeat(900)}`, plain: true } };
-      block += `${JSON.stringify({ v: 1, seq: ++seq, at: '2026-11-18T00:00:00.000Z', elapsedMs: 5, event })}\n`;
+      block += journalLine(++seq);
     }
     added += block.length;
     writeSync(file, block);

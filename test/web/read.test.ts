@@ -1,3 +1,5 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import type {
   ConversationPage,
@@ -169,3 +171,72 @@ test('what is shown has neither secrets nor control characters', async () => {
   expect(all[2]!.text).toContain('<script>alert(1)</script>');
   expect(all[2]!.headers['content-type']).toBe('application/json; charset=utf-8');
 });
+
+test('secrets are found across windows, behind control characters, and over the lines of a diff', async () => {
+  const key = 'sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJ';
+  const split = key.replace('BC', 'B\\001C');
+  const token = 'correct-horse-battery-staple';
+  const body = Array.from({ length: 6 }, (_, line) => `QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo${line}`).join('\n');
+  const project = createProject({
+    files: {
+      'notes.txt': `nothing\n-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----\n`,
+      [`.spool/changes/${change}/proposal.md`]: `# Plan\n\nUse ${key.replace('BC', 'B\u0001C')}\n`,
+    },
+    agent: [`printf 'said ${split}\\n'; printf 'has ${split}\\n' > split.txt; echo nothing > notes.txt; ${promise}`],
+  });
+  await project.spool('ralph', '--change', change);
+  const web = await startWeb(project, [], { env: { DEPLOY_TOKEN: token } });
+
+  for (const path of ['', '/iterations/1', '/iterations/1/conversation', '/iterations/1/log', '/iterations/1/prompt']) {
+    const { status, text } = await web.get(`${run}${path}`);
+    expect([path, status, text.includes(key)]).toEqual([path, 200, false]);
+  }
+  expect((await web.get(`${run}/diff/file?iteration=1&path=split.txt`)).text).not.toContain(key);
+  const { hunks } = await web.read<FileDiffDetail>(`${run}/diff/file?iteration=1&path=notes.txt`);
+  expect(hunks[0]!.lines).toEqual([
+    { kind: 'same', text: 'nothing' },
+    ...Array.from({ length: 8 }, () => ({ kind: 'removed', text: '[redacted]' })),
+  ]);
+
+  const log = `.spool/.state/ralph/${change}/runs/${project.state().run}/0001.log`;
+  project.write(log, `${'x'.repeat(1000)} ${token} ${'y'.repeat(1000)}\n`);
+  for (const offset of [990, 1000, 1005, 1012, 1025])
+    for (const length of [5, 12, 100]) {
+      const page = await web.read<TextPage>(`${run}/iterations/1/log?offset=${offset}&length=${length}`);
+      expect([offset, length, /horse|batt|stap|corr|tery/.test(page.text)]).toEqual([offset, length, false]);
+    }
+  const missing = await web.get(`${run}/iterations/1/log?offset=${token}`);
+  expect([missing.status, missing.text.includes(token)]).toEqual([400, false]);
+}, 60_000);
+
+test('something else in the place of a file does not hide other changes', async () => {
+  const project = createProject({
+    files: { '.spool/changes/002-02_other/proposal.md': '# Other\n' },
+    agent: [promise],
+  });
+  await project.spool('ralph', '--change', change);
+  await project.spool('ralph', '--change', '002-02_other');
+  const web = await startWeb(project);
+
+  for (const name of ['history.jsonl', 'state.json', 'lock']) {
+    const file = project.stateFile(name);
+    const before = existsSync(file) ? readFileSync(file) : null;
+    for (const replace of [
+      () => execFileSync('mkfifo', [file]),
+      () => mkdirSync(file),
+      () => writeFileSync(file, '['.repeat(4_000_000)),
+    ]) {
+      rmSync(file, { recursive: true, force: true });
+      replace();
+      const { rows } = await web.read<Overview>('/api/overview');
+      expect(rows.map((row) => [row.change, row.change === change ? '' : row.status]).toSorted()).toEqual([
+        [change, ''],
+        ['002-02_other', 'complete'],
+      ]);
+      expect((await web.get(run)).status).toBeLessThan(500);
+    }
+    rmSync(file, { recursive: true, force: true });
+    if (before !== null) writeFileSync(file, before, { mode: 0o600 });
+  }
+  expect(await web.read<RunDetail>(run)).toMatchObject({ status: 'complete' });
+}, 60_000);

@@ -261,12 +261,55 @@ test('large, slow and broken requests are dropped', async () => {
       ).status,
     ).toBe(400);
 
+  // Requests of which a proxy and a server could disagree where they end, or for whom they are.
+  const own = `Host: 127.0.0.1:${web.port}\r\nCookie: ${web.cookie}\r\nConnection: close\r\n`;
+  for (const [status, text] of [
+    ['400', `POST /api/actions HTTP/1.1\r\n${own}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['400', `POST /api/actions HTTP/1.1\r\n${own}Content-Length: 4\r\nContent-Length: 5\r\n\r\n12345`],
+    ['400', `GET /api/overview HTTP/1.1\nHost: 127.0.0.1:${web.port}\n\n`],
+    ['400', `GET http://127.0.0.1:${web.port}/api/overview HTTP/1.1\r\n${own}\r\n`],
+    ['421', `GET /api/overview HTTP/1.1\r\n${own}Host: evil.example\r\n\r\n`],
+    ['421', `GET /api/overview HTTP/1.0\r\n\r\n`],
+    ['', `CONNECT 127.0.0.1:22 HTTP/1.1\r\n${own}\r\n`],
+  ] as const)
+    expect([text, await statusOf(web.port, text)]).toEqual([text, status]);
+
   const slow = connect(web.port, '127.0.0.1');
   slow.write('GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
   slow.resume();
   await once(slow, 'close');
   expect((await web.get('/api/overview')).status).toBe(200);
 }, 60_000);
+
+/** Sends any bytes. Returns the status of the answer; empty if there is none. */
+const statusOf = async (port: number, text: string): Promise<string> => {
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('data', (data) => (answer += data.toString('latin1')));
+  socket.write(text);
+  await once(socket, 'close');
+  return /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? '';
+};
+
+test('connections that say nothing do not keep users out', async () => {
+  const web = await startWeb(createProject());
+  const page = await web.stream('/api/stream/overview');
+  await page.message('overview');
+  let isOver = false;
+  void page.ended.then(() => (isOver = true));
+  const silent = Array.from({ length: 1200 }, () => connect(web.port, '127.0.0.1').on('error', () => {}));
+  await Promise.all(silent.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+
+  // Requests that do not come are given up later, after ten seconds.
+  const isAnswered = () =>
+    web.get('/api/overview').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  await eventually(isAnswered, 'an answer', 8000);
+  expect(isOver).toBe(false);
+  for (const socket of silent) socket.destroy();
+});
 
 test('a read-only server changes nothing', async () => {
   const project = createProject({ agent: [promise] });
@@ -285,7 +328,14 @@ test('says what an address that others can reach means, unless TLS protects it',
   const project = createProject();
   const open = await startWeb(project, ['--host', '0.0.0.0']);
   expect(open.output()).toContain('without TLS');
-  expect((await sendRaw(open.port, '/', { headers: { host: `evil.example:${open.port}` } })).status).toBe(421);
+  // localhost has two addresses, and another program may listen on the other one.
+  expect(open.url).toBe(`http://127.0.0.1:${open.port}`);
+  const status = async (host: string) => (await sendRaw(open.port, '/', { headers: { host } })).status;
+  for (const host of ['evil.example', '10.1.2.3.evil.example', '[evil]', '10.1.2', '10.1.2.3@evil.example'])
+    expect([host, await status(`${host}:${open.port}`)]).toEqual([host, 421]);
+  expect(await status('10.1.2.3:80')).toBe(421);
+  for (const host of ['10.1.2.3', '[fd00::1]'])
+    expect([host, await status(`${host}:${open.port}`)]).toEqual([host, 401]);
   const behind = await startWeb(project, ['--url', 'https://spool.example.com']);
   expect(behind.output()).not.toContain('without TLS');
 }, 60_000);

@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ActionPreview, ActionResult, Overview } from '../../src/web/api.ts';
@@ -6,7 +7,7 @@ import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 import { processesWith } from '../support/processes.ts';
-import { agentCalled, startWeb } from '../support/web.ts';
+import { agentCalled, sendRaw, startWeb } from '../support/web.ts';
 
 const files = { '.gitignore': 'go-*\n' };
 const go = (project: TestProject, name: string) => writeFileSync(project.path(name), '');
@@ -132,6 +133,39 @@ test('lands after a preview that moves nothing', async () => {
   expect((await web.read<Overview>('/api/overview')).rows).toMatchObject([{ change, landed: true }]);
 }, 60_000);
 
+test('a landing is undone when the server is stopped, and ends by itself when the server is killed', async () => {
+  const project = createProject({ files, agent: [`echo 1 > a.txt; ${promise}`] });
+  const verify =
+    'test ! -e "$HOME/slow" || { echo $$ >> "$HOME/verifying"; until [ -e "$HOME/go" ]; do sleep 0.05; done; }';
+  await project.spool('ralph', '--change', change, '--worktree', '--verify', verify);
+  const before = project.git('rev-parse', 'main');
+  const action = { kind: 'land', change };
+  const verifying = join(project.home, 'verifying');
+  const times = () => (existsSync(verifying) ? readFileSync(verifying, 'utf8').split('\n').length - 1 : 0);
+  /** Ends the server while it lands. */
+  const landing = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    rmSync(join(project.home, 'slow'), { force: true });
+    const web = await startWeb(project);
+    const { token } = (await web.post('/api/preview', { action })).json<ActionPreview>();
+    writeFileSync(join(project.home, 'slow'), '');
+    const known = times();
+    const answer = web.post('/api/actions', { action, token }).catch((error: Error) => error.message);
+    await eventually(() => times() > known, 'the verify command');
+    web.kill(signal);
+    expect(await answer).toBe('socket hang up');
+    await web.result;
+  };
+  const isOver = () => eventually(() => processesWith(`HOME=${project.home}`).length === 0, 'the end of the landing');
+
+  await landing('SIGTERM');
+  await isOver();
+  expect([project.git('rev-parse', 'main'), project.exists('a.txt')]).toEqual([before, false]);
+  await landing('SIGKILL');
+  writeFileSync(join(project.home, 'go'), '');
+  await isOver();
+  expect([project.git('rev-parse', 'main^'), project.exists('a.txt')]).toEqual([before, true]);
+}, 120_000);
+
 test('dangerous actions need a token of their own preview, and it works once', async () => {
   const project = createProject({ files, agent: ['echo 1 > a.txt', `echo 2 > a.txt; ${promise}`] });
   await project.spool('ralph', '--change', change);
@@ -212,7 +246,7 @@ test('a project that is not trusted runs nothing, and says why', async () => {
   expect(project.exists('owned')).toBe(false);
 });
 
-test('--open starts the opener of the platform with the address as its only argument', async () => {
+test('--open starts the opener of the platform with an address that works once, for this user', async () => {
   const project = createProject();
   const opener = join(project.home, 'bin', 'xdg-open');
   project.write(
@@ -226,5 +260,22 @@ test('--open starts the opener of the platform with the address as its only argu
   const opened = join(project.home, 'opened');
   await eventually(() => existsSync(opened), 'the opener');
 
-  expect(readFileSync(opened, 'utf8')).toBe(`1\n${web.url}/?token=${web.token}\n`);
+  const [count, address = ''] = readFileSync(opened, 'utf8').split('\n');
+  expect([count, address.startsWith(`${web.url}/?token=`)]).toEqual(['1', true]);
+  // Everybody on this machine can see the arguments of a program.
+  expect(address).not.toContain(web.token);
+  if (process.getuid?.() === 0) expect(await statusForOtherUser(address)).toBe('401');
+  const path = address.slice(web.url.length);
+  expect((await sendRaw(web.port, path)).status).toBe(303);
+  expect((await sendRaw(web.port, path)).status).toBe(401);
 });
+
+/** Asks for an address as a user who may do nothing. */
+const statusForOtherUser = (address: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const script = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status }) => console.log(status))`;
+    const options = { uid: 65_534, gid: 65_534, cwd: '/', env: { PATH: process.env.PATH } };
+    execFile(process.execPath, ['-e', script, address], options, (error, stdout) =>
+      error ? reject(error) : resolve(stdout.trim()),
+    );
+  });

@@ -1,4 +1,4 @@
-import { UserError } from '../../errors.ts';
+import { asUserError } from '../../errors.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { readTasks } from './read.ts';
 import type { Change } from '../source.ts';
@@ -35,7 +35,7 @@ export const lastSaved = async (project: Project, id: string): Promise<SavedRun 
   try {
     return await readRun(project, id);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
+    if (asUserError(error) === null) throw error;
     return null;
   }
 };

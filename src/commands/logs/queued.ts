@@ -1,6 +1,6 @@
 import { resolveAnyChange } from '../../changes/sources.ts';
 import { followQueued, runsIn } from '../../cluster/events.ts';
-import { readPublished } from '../../cluster/fetch-run.ts';
+import { readPublished } from '../../cluster/published.ts';
 import { findQueued, type ListedChange } from '../../cluster/queue.ts';
 import { userError } from '../../errors.ts';
 import { onStopSignals } from '../../process/signals.ts';

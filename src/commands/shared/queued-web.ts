@@ -1,6 +1,6 @@
 import { followQueued, lastRecords, linesOfIteration } from '../../cluster/events.ts';
 import { openDatabase } from '../../cluster/database.ts';
-import { readPublished } from '../../cluster/fetch-run.ts';
+import { createPublishedReader, type PublishedReader } from '../../cluster/published.ts';
 import { requireTables } from '../../cluster/migrations.ts';
 import { isAboutQueue, type ListedChange, listQueue } from '../../cluster/queue.ts';
 import { listWorkers } from '../../cluster/workers.ts';
@@ -18,50 +18,64 @@ interface WebQueue {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The runs that workers have, for `spool web`. The connection is shared by all its pages, and closed while nobody looks. */
+/** The runs that workers have, for `spool web`. All pages share the connection. */
 export const remoteRunsIn = (url: string, { project, env }: WebQueue): RemoteRuns => {
-  let opened: Promise<ProjectQueue> | null = null;
-  const open = (): Promise<ProjectQueue> => {
-    opened ??= connect(url, project).catch((error: unknown) => {
+  let opened: Promise<WebConnection> | null = null;
+  const open = (): Promise<WebConnection> => {
+    opened ??= connect(url, { project, env }).catch((error: unknown) => {
       opened = null;
       throw error;
     });
     return opened;
   };
+  let failure: { readonly error: unknown; readonly atMs: number } | null = null;
+  /** A server that does not answer is not asked again for a while: each answer of the page would wait for it. */
+  const ask = async <Result>(work: (connection: WebConnection) => Promise<Result>): Promise<Result> => {
+    if (failure !== null && performance.now() - failure.atMs < retryMs) throw failure.error;
+    failure = null;
+    try {
+      return await work(await open());
+    } catch (error) {
+      failure = { error, atMs: performance.now() };
+      throw error;
+    }
+  };
   return {
-    rows: async () => {
-      const { database, key } = await open();
-      const rows = await listQueue(database, [key]);
-      const local = await Promise.all(rows.map(({ id }) => localRun(project, id)));
-      const shown = rows.filter((row, index) => isAboutQueue(row, local[index]!));
-      const silent = (await listWorkers(database)).filter((worker) => worker.silent && worker.projects.includes(key));
-      return { rows: shown.map((row) => queuedRow(row, viewOf(row))), notes: silent.map(silentText) };
-    },
-    find: async (change) => {
-      const queue = await open();
-      const row = await queuedChange(queue, project, change);
-      return row && runOf(row, { queue, url, env });
-    },
+    rows: () =>
+      ask(async ({ queue: { database, key } }) => {
+        const rows = await listQueue(database, [key]);
+        const local = await Promise.all(rows.map(({ id }) => localRun(project, id)));
+        const shown = rows.filter((row, index) => isAboutQueue(row, local[index]!));
+        const silent = (await listWorkers(database)).filter((worker) => worker.silent && worker.projects.includes(key));
+        return { rows: shown.map((row) => queuedRow(row, viewOf(row))), notes: silent.map(silentText) };
+      }),
+    find: (change) =>
+      ask(async (connection) => {
+        const row = await queuedChange(connection.queue, project, change);
+        return row && runOf(row, connection, url);
+      }),
     close: async () => {
-      await (await opened?.catch(() => null))?.database.close();
+      await (await opened?.catch(() => null))?.queue.database.close();
     },
   };
 };
 
-const connect = async (url: string, project: Project): Promise<ProjectQueue> => {
+const retryMs = 3000;
+
+interface WebConnection {
+  readonly queue: ProjectQueue;
+  readonly published: PublishedReader;
+}
+
+const connect = async (url: string, { project, env }: WebQueue): Promise<WebConnection> => {
   const { project: key, url: remote } = await repositoryAt(project.root, { rawFlags: {} });
   const database = await openDatabase(url);
   await requireTables(database);
-  return { database, key, remote };
+  const published = createPublishedReader({ url: remote, root: project.root, env });
+  return { queue: { database, key, remote }, published };
 };
 
-interface Connection {
-  readonly queue: ProjectQueue;
-  readonly url: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-const runOf = (row: ListedChange, { queue, url, env }: Connection): RemoteRun => {
+const runOf = (row: ListedChange, { queue, published }: WebConnection, url: string): RemoteRun => {
   const view = viewOf(row);
   const key = keyOf(queue, row.id);
   const run = view?.run ?? '';
@@ -69,19 +83,20 @@ const runOf = (row: ListedChange, { queue, url, env }: Connection): RemoteRun =>
     row: queuedRow(row, view),
     view,
     records: () => lastRecords(queue.database, key, { run, limit: null }),
-    entries: async (iteration, after) => {
-      const lines = await linesOfIteration(queue.database, key, { run, iteration, after });
+    entries: async (iteration, window) => {
+      const { lines, hasEarlier } = await linesOfIteration(queue.database, key, { run, iteration, ...window });
       const entries = lines.flatMap(({ line }) => {
         const parsed = parseJournalLine(line);
         return parsed === undefined ? [] : [{ seq: parsed.seq, at: parsed.at, event: parsed.event }];
       });
-      return { entries, last: lines.at(-1)?.id ?? null };
+      return { entries, first: hasEarlier ? lines[0]!.id : null, last: lines.at(-1)?.id ?? null };
     },
     file: async (iteration, what) => {
       const name = iterationFileName(iteration, what === 'log' ? 'log' : 'prompt.md');
-      const found = await readPublished(row, `state/runs/${run}/${name}`, { url: queue.remote, env });
+      const found = await published.file(row, `state/runs/${run}/${name}`);
       return found === null || 'why' in found ? null : found;
     },
+    checkpoints: () => published.checkpoints(row),
     follow: async function* ({ fromIteration, signal, onIdle }) {
       // It listens on a connection of its own, until that is closed.
       const database = await openDatabase(url);

@@ -10,7 +10,7 @@ import { createConfirmations } from './confirmations.ts';
 import { describe } from './describe.ts';
 
 export interface Actions {
-  /** `gone` aborts when nobody waits for the preview any more. */
+  /** `gone` aborts when the page does not wait for the preview any more. */
   preview(body: unknown, gone: AbortSignal): Promise<ActionPreview>;
   act(body: unknown): Promise<ActionResult>;
   /** Ends what is running. */
@@ -39,7 +39,7 @@ export const createActions = (options: ActionsOptions): Actions => {
       cwd: project.root,
       env: { ...env, NO_COLOR: '1' },
       timeoutMs,
-      stop: gone === undefined ? stop.signal : AbortSignal.any([stop.signal, gone]),
+      stop: AbortSignal.any(gone === undefined ? [stop.signal] : [stop.signal, gone]),
     });
     const late = isTimedOut ? '\nIt took too long and was stopped.' : '';
     return { exitCode, output: redactor.text(`${output.trim()}${late}`) };
@@ -56,7 +56,7 @@ export const createActions = (options: ActionsOptions): Actions => {
       onDone();
     }
   };
-  /** Dry runs of a change take turns. They never keep anybody from acting on it. */
+  /** Dry runs of a change take turns. They do not delay actions on it. */
   const inTurn = async <Result>({ change }: Action, work: () => Promise<Result>): Promise<Result> => {
     const before = dryRuns.get(change) ?? Promise.resolve();
     const own = before.catch(() => {}).then(work);

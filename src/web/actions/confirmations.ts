@@ -18,7 +18,7 @@ export const createConfirmations = (): Confirmations => {
       const token = randomBytes(24).toString('base64url');
       const untilMs = Date.now() + validMs;
       issued.set(token, { subject: subjectOf(action, row), untilMs });
-      // Nobody confirms that many. The oldest go first.
+      // The oldest are dropped: a person does not confirm that many.
       while (issued.size > maxIssued) issued.delete(issued.keys().next().value!);
       return { token, expiresAt: new Date(untilMs).toISOString() };
     },

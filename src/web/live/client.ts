@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Reply } from '../http/answer.ts';
+import { type Reply, unreadMs } from '../http/answer.ts';
 import { securityHeaders } from '../http/headers.ts';
 
 /** One open stream of Server-Sent Events. */
@@ -19,13 +19,14 @@ const maxUnread = 4 * 1024 * 1024;
 /** Makes a stream of an answer. */
 export const openClient = (request: IncomingMessage, { response, isHead }: Reply): Client => {
   const gone = new AbortController();
+  // A connection with heartbeats is never idle, unless the client does not read them.
+  response.setTimeout(unreadMs);
   response.writeHead(200, {
     ...securityHeaders,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',
     // A reverse proxy must not wait for more.
     'x-accel-buffering': 'no',
-    connection: 'keep-alive',
   });
   response.on('close', () => gone.abort());
   if (isHead) response.end();

@@ -18,7 +18,7 @@ const pollMs = 1000;
 /** Messages that are kept for clients that connect again. */
 const maxKept = 100;
 
-/** Reads the overview once a second while anybody looks at it, and sends the rows that have changed. */
+/** Reads the overview once a second while a client is connected, and sends the rows that have changed. */
 export const createOverviewStream = ({ read, toJson }: OverviewStreamOptions): OverviewStream => {
   /** Ids of another server are not ours. */
   const epoch = crypto.randomUUID().slice(0, 8);

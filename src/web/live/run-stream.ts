@@ -1,6 +1,6 @@
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import type { FollowedEvent } from '../../store/follow.ts';
-import type { JournalEntry, RunMessage } from '../api.ts';
+import type { JournalEntry, RunDetail, RunMessage } from '../api.ts';
 import type { RunSource } from '../read/run-source.ts';
 import { createShared } from '../read/shared.ts';
 import { summarise } from '../read/summarise.ts';
@@ -17,7 +17,7 @@ export interface RunStream {
 export interface RunStreamOptions {
   readonly source: RunSource;
   readonly toJson: (message: RunMessage) => string;
-  /** Called when nobody looks at it any more. */
+  /** Called when the last client has left. */
   readonly onIdle: () => void;
 }
 
@@ -107,16 +107,18 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
       client.send(missed);
       return clients.greeted(client);
     }
-    client.send(await snapshot());
+    const found = await detail.get();
+    // Nothing may be sent to the others in between.
+    client.send(snapshotOf(found));
     clients.greeted(client);
   };
-  const snapshot = async (): Promise<string> => {
-    const found = await detail.get();
+  const snapshotOf = (found: RunDetail): string => {
     sendEntries();
     const seq = recent.last();
     const shown = view !== null && found.isLatest && found.status === 'running' ? { ...found, view } : found;
     return messageText(toJson({ type: 'snapshot', detail: shown, seq }), seq === 0 ? null : idOf(seq));
   };
+  const sendSnapshot = async () => clients.send(snapshotOf(await detail.get()));
   const greetAll = async () => {
     const next = clients.waiting().filter((client) => !greeting.has(client));
     for (const client of next) greeting.add(client);
@@ -127,7 +129,7 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
     const isResumed = view !== null;
     const onIdle = () => {
       // The clients have seen the run before it was resumed.
-      if (isResumed && !isCaughtUp) void snapshot().then(clients.send, () => clients.end());
+      if (isResumed && !isCaughtUp) void sendSnapshot().catch(() => clients.end());
       isCaughtUp = true;
       void greetAll();
     };
@@ -150,7 +152,7 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
       view = last;
       detail.drop();
       if (hasEndedAgain) {
-        clients.send(await snapshot());
+        await sendSnapshot();
         sendEnd(last);
       }
     }

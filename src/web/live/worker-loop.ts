@@ -1,4 +1,6 @@
-/** Something that works only while somebody wants it, and never twice at a time. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Work that is done only while it is wanted, and never twice at a time. */
 export interface WorkerLoop {
   start(): void;
   stop(): void;
@@ -44,15 +46,4 @@ const retryMs = 2000;
 
 /** Resolves after a time, or when it is aborted. */
 export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
+  delay(ms, undefined, { signal }).catch(() => {});

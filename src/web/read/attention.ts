@@ -12,7 +12,7 @@ interface Facts {
 /** Statuses in which a run does nothing until a person decides. */
 const ended: ReadonlySet<RowStatus> = new Set(['blocked', 'failed', 'limit', 'interrupted', 'unreadable']);
 
-/** Why a person should look at a change; null if nobody has to. */
+/** Why a person should look at a change; null if there is no reason. */
 export const attentionOf = (facts: Facts & Pick<RunRow, 'archived' | 'deleted'>): Attention | null => {
   const { status, activity, remote, problem, last } = facts;
   if (facts.archived || facts.deleted) return null;

@@ -3,17 +3,16 @@ import { toUtf8 } from '../../git/call/git.ts';
 import { diffTrees, type FileDiff } from '../../git/diff.ts';
 import { diffFile } from '../../git/file-diff.ts';
 import { commitsOf } from '../../store/checkpoint-range.ts';
-import { newTempIndex } from '../../store/folders.ts';
-import { findCheckpoints, type RunCheckpoints } from '../../store/saved-checkpoints.ts';
+import type { ComparedCheckpoints } from '../../store/saved-checkpoints.ts';
 import { withoutControls } from '../../text/controls.ts';
-import type { DiffFile, DiffSummary, FileDiffDetail } from '../api.ts';
+import type { Redactor } from '../../secrets/redact.ts';
+import type { DiffFile, DiffHunk, DiffLine, DiffSummary, FileDiffDetail } from '../api.ts';
 import { notFound } from '../http/refusal.ts';
 import { createCache } from './cache.ts';
-import type { Subject } from './subject.ts';
+import type { RunSource } from './run-source.ts';
 
 export interface DiffRequest {
-  readonly change: string;
-  readonly run: string;
+  readonly source: RunSource;
   /** Names of checkpoints; null for the beginning of the run, or its last checkpoint. */
   readonly from: string | null;
   readonly to: string | null;
@@ -24,17 +23,14 @@ export interface DiffRequest {
 const maxFiles = 2000;
 
 /** Compares checkpoints: which files differ, and the lines of one of them. */
-export const createDiffs = ({ project, env }: Subject) => {
-  let indexFile: string | null = null;
+export const createDiffs = (redactor: Redactor) => {
   const differences = createCache<Promise<readonly FileDiff[] | null>>();
-  const open = async (request: DiffRequest) => {
-    const { change, run, from, to, iteration } = request;
-    indexFile ??= newTempIndex(env);
-    const saved = await findCheckpoints({ project, change, wanted: run, env, say: () => {}, indexFile });
+  const open = async ({ source, from, to, iteration }: DiffRequest) => {
+    const saved = await source.checkpoints();
     const commits = await commitsOf(saved, iteration ?? `${from ?? '0'}..${to ?? ''}`);
     return { saved, commits, files: await filesOf(saved, commits) };
   };
-  const filesOf = async ({ tree }: RunCheckpoints, commits: readonly [string, string]) => {
+  const filesOf = async ({ tree }: ComparedCheckpoints, commits: readonly [string, string]) => {
     // Commits do not change.
     const key = `${tree.root} ${commits.join(' ')}`;
     const files = await differences.get(key, () => diffTrees(tree, commits, { renames: true }));
@@ -63,8 +59,26 @@ export const createDiffs = ({ project, env }: Subject) => {
       if (found === undefined) throw notFound('This file does not differ.');
       const diff = await diffFile(saved.tree, commits, found);
       if (diff === null) throw userError('no-git', saved.tree.root, 'git cannot compare the file');
-      return { file: fileOf(found), ...diff };
+      return { file: fileOf(found), ...diff, hunks: diff.hunks.map((hunk) => redactedHunk(redactor, hunk)) };
     },
+  };
+};
+
+/** Lines are sent one by one, and a private key has many: each side of a hunk is redacted as a whole. */
+const redactedHunk = (redactor: Redactor, hunk: DiffHunk): DiffHunk => {
+  const texts = hunk.lines.map(({ text }) => withoutControls(text));
+  const onSide = (other: DiffLine['kind']): ReadonlyMap<number, string> => {
+    const own = texts.map((_, index) => index).filter((index) => hunk.lines[index]!.kind !== other);
+    const clean = redactor.lines(own.map((index) => texts[index]!));
+    return new Map(own.map((index, at) => [index, clean[at]!]));
+  };
+  const [before, after] = [onSide('added'), onSide('removed')];
+  return {
+    ...hunk,
+    lines: hunk.lines.map((line, index) => {
+      const sides = [before.get(index), after.get(index)];
+      return { ...line, text: sides.find((text) => text !== undefined && text !== texts[index]) ?? texts[index]! };
+    }),
   };
 };
 

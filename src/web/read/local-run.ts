@@ -1,4 +1,5 @@
 import { followRun } from '../../store/follow.ts';
+import { findCheckpoints } from '../../store/saved-checkpoints.ts';
 import { iterationLog, iterationPrompt, runFolder } from '../../store/paths.ts';
 import { loopOwner, stateStamp } from '../../store/state.ts';
 import type { Row } from '../api.ts';
@@ -15,16 +16,17 @@ export interface LocalReaders extends Subject {
   readonly conversations: ReturnType<typeof createConversations>;
   readonly runs: RunReader;
   readonly rowOf: (change: string) => Promise<Row | null>;
+  /** An index of git that only this process uses. */
+  readonly indexFile: () => string;
 }
 
 /** A run whose files are on this machine. The ids must be known ones. */
 export const localRun = (readers: LocalReaders, change: string, run: string): RunSource => {
-  const { project, env, histories, conversations, runs, rowOf } = readers;
+  const { project, env, redactor, histories, conversations, runs, rowOf, indexFile } = readers;
   const folder = runFolder(project, change, run);
   return {
     change,
     run,
-    isLocal: true,
     detail: async () => {
       const row = await rowOf(change);
       if (row === null) throw notFound('There is no such change.');
@@ -34,7 +36,8 @@ export const localRun = (readers: LocalReaders, change: string, run: string): Ru
     record: (iteration) => histories(change).record(run, iteration),
     conversation: (request) => conversations({ ...request, change, run }),
     text: (iteration, what, request) =>
-      readTextPage((what === 'log' ? iterationLog : iterationPrompt)(folder, iteration), request),
+      readTextPage(redactor, (what === 'log' ? iterationLog : iterationPrompt)(folder, iteration), request),
+    checkpoints: () => findCheckpoints({ project, change, wanted: run, env, say: () => {}, indexFile: indexFile() }),
     tasks: () => runs.tasks(change),
     follow: (request) => followRun(project, change, { ...request, run, env }),
     stamp: async () => `${stateStamp(project, change)} ${loopOwner(project, change)?.pid ?? ''}`,

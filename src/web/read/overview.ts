@@ -86,27 +86,39 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
 interface Extras {
   readonly branch: string | null;
   readonly iterations: readonly IterationSummary[];
+  /** Why the history cannot be read; null if it can. */
+  readonly problem: string | null;
 }
 
 /** Reads the extras of a run again only if its state has changed. */
 const createExtras = ({ project, histories }: OverviewOptions) => {
   const known = createCache<{ stamp: string; extras: Promise<Extras> | null }>(1000);
   const read = async ({ change, run }: RunRow): Promise<Extras> => {
-    const view = (await lastSaved(project, change))?.view ?? null;
-    const iterations = run === null ? [] : ((await histories(change).runs()).get(run) ?? []);
-    return { branch: view?.workspace?.branch ?? null, iterations: iterations.slice(-maxSpark) };
+    try {
+      const branch = (await lastSaved(project, change))?.view?.workspace?.branch ?? null;
+      const iterations = run === null ? [] : ((await histories(change).runs()).get(run) ?? []);
+      return { branch, iterations: iterations.slice(-maxSpark), problem: null };
+    } catch (error) {
+      // The other changes are shown all the same.
+      return { branch: null, iterations: [], problem: asUserError(error)?.message ?? String(error) };
+    }
   };
   return (row: RunRow): Promise<Extras> => {
     const entry = known.get(row.change, () => ({ stamp: '', extras: null }));
     const stamp = `${row.run} ${stateStamp(project, row.change)}`;
-    if (entry.stamp !== stamp || entry.extras === null) Object.assign(entry, { stamp, extras: read(row) });
-    return entry.extras!;
+    if (entry.stamp === stamp && entry.extras !== null) return entry.extras;
+    const extras = read(row);
+    Object.assign(entry, { stamp, extras });
+    // A file that was replaced may be put back at any time.
+    void extras.then(({ problem }) => problem !== null && Object.assign(entry, { stamp: '' }));
+    return extras;
   };
 };
 
-const rowOf = (row: RunRow, change: ChangeOverview | undefined, { branch, iterations }: Extras): Row => {
+const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras): Row => {
+  const { branch, iterations } = extras;
   const remote = (row.remote as RemoteState | undefined) ?? null;
-  const problem = change?.problem ?? null;
+  const problem = change?.problem ?? extras.problem;
   const facts = { ...row, remote, problem, last: iterations.at(-1) ?? null };
   return {
     ...row,

@@ -1,4 +1,5 @@
-import type { ConversationPage, RunDetail } from '../api.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import type { ConversationPage, RemoteState, RunDetail } from '../api.ts';
 import { badRequest, notFound } from '../http/refusal.ts';
 import type { RemoteRun } from '../remote.ts';
 import type { LocalReaders } from './local-run.ts';
@@ -12,7 +13,7 @@ const maxAgeMs = 1000;
 
 /** A run that a worker has. `find` asks the queue again. */
 export const remoteRun = (
-  { rowOf, runs }: LocalReaders,
+  { project, env, redactor, rowOf, runs }: LocalReaders,
   {
     change,
     run,
@@ -28,12 +29,13 @@ export const remoteRun = (
   return {
     change,
     run,
-    isLocal: false,
     detail: async (): Promise<RunDetail> => {
       const [row, remote, all] = await Promise.all([rowOf(change), found.get(), records.get()]);
       if (row === null) throw notFound('There is no such change.');
       const { view } = remote;
-      const base = await runs.change(row);
+      // The overview may be older than what the queue has just said.
+      const now = { ...row, ...remote.row, remote: remote.row.remote as RemoteState };
+      const base = await runs.change(now);
       return {
         ...base,
         runs: [
@@ -48,7 +50,7 @@ export const remoteRun = (
         run,
         isLatest: view?.run === run,
         view,
-        status: row.status,
+        status: now.status,
         activity: null,
         lastIteration: view?.iteration ?? 0,
         checkpoints: [],
@@ -60,11 +62,24 @@ export const remoteRun = (
     record: async (iteration) => (await records.get()).findLast((each) => each.iteration === iteration) ?? null,
     conversation: async ({ iteration, after, before }) => {
       const remote = await found.get();
-      return pageOf(await remote.entries(iteration, before === null ? numberOf(after) : 0));
+      const window =
+        before === null ? { after: numberOf(after ?? '0') } : { before: before === 'end' ? null : numberOf(before) };
+      return pageOf(await remote.entries(iteration, window));
     },
     text: async (iteration, what, request) => {
       const contents = await (await found.get()).file(iteration, what);
-      return contents && textPageOf(contents, request);
+      return contents && textPageOf(redactor, contents, request);
+    },
+    checkpoints: async () => {
+      const pushed = await (await found.get()).checkpoints();
+      if ('why' in pushed) throw notFound(`The checkpoints of this run cannot be fetched: ${pushed.why}.`);
+      const own = pushed.checkpoints.filter((checkpoint) => checkpoint.run === run);
+      return {
+        change,
+        tree: { root: pushed.mirror, isBare: true },
+        recordFolder: userRecordFolder(project, change, env),
+        checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
+      };
     },
     tasks: async () => null,
     follow: async function* (request) {
@@ -79,14 +94,14 @@ export const remoteRun = (
 };
 
 /** A cursor is the number of an entry. */
-const numberOf = (cursor: string | null): number => {
-  if (cursor !== null && !/^\d{1,15}$/.test(cursor)) throw badRequest('The cursor is not valid.');
-  return Number(cursor ?? 0);
+const numberOf = (cursor: string): number => {
+  if (!/^\d{1,15}$/.test(cursor)) throw badRequest('The cursor is not valid.');
+  return Number(cursor);
 };
 
-const pageOf = ({ entries, last }: Awaited<ReturnType<RemoteRun['entries']>>): ConversationPage => ({
+const pageOf = ({ entries, first, last }: Awaited<ReturnType<RemoteRun['entries']>>): ConversationPage => ({
   entries,
-  previous: null,
+  previous: first === null ? null : String(first),
   next: last === null ? null : String(last),
   position: { start: 0, end: entries.length, size: entries.length },
 });

@@ -1,5 +1,6 @@
 import type { FollowedEvent } from '../../store/follow.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
+import type { ComparedCheckpoints } from '../../store/saved-checkpoints.ts';
 import type { ConversationPage, IterationSummary, RunDetail, TaskItem, TextPage } from '../api.ts';
 import type { TextRequest } from './text-page.ts';
 
@@ -21,8 +22,6 @@ export interface ConversationRequest {
 export interface RunSource {
   readonly change: string;
   readonly run: string;
-  /** Its checkpoints are in this repository. */
-  readonly isLocal: boolean;
   detail(): Promise<RunDetail>;
   /** In order. */
   iterations(): Promise<readonly IterationSummary[]>;
@@ -30,6 +29,8 @@ export interface RunSource {
   conversation(request: ConversationRequest): Promise<ConversationPage>;
   /** null if there is no such file. */
   text(iteration: number, what: 'prompt' | 'log', request: TextRequest): Promise<TextPage | null>;
+  /** Refuses if there are none that can be compared. */
+  checkpoints(): Promise<ComparedCheckpoints>;
   tasks(): Promise<readonly TaskItem[] | null>;
   follow(request: FollowRequest): AsyncIterable<FollowedEvent>;
   /** Changes when the run may have been resumed, or followed by another one. */

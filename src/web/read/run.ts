@@ -102,7 +102,7 @@ export const createRunReader = (subject: RunReaderOptions): RunReader => {
   };
 };
 
-/** In order; `before-7` and the like are left out, as nobody asks for them. */
+/** In order; `before-7` and the like are left out: the page does not offer them. */
 const checkpointNames = async ({ project }: Subject, change: string, run: string): Promise<readonly string[]> =>
   (await listCheckpoints(project, change, run))
     .map(({ name }) => name)

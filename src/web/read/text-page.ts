@@ -1,4 +1,6 @@
-import { readPart, withFile } from '../../store/scan-lines.ts';
+import { longestSecret, type Redactor } from '../../secrets/redact.ts';
+import { type LinePlace, readPart, withFile } from '../../store/scan-lines.ts';
+import { withoutControls } from '../../text/controls.ts';
 import type { TextPage } from '../api.ts';
 
 const newline = 0x0a;
@@ -16,24 +18,38 @@ export interface TextRequest {
  * Reads a window of a text file; null if there is none. A window ends behind a line, or behind a character if a line is
  * longer than the window, so that the windows of a file follow each other without a gap.
  */
-export const readTextPage = (path: string, request: TextRequest): Promise<TextPage | null> =>
-  withFile(path, (file, { size }) => {
-    const length = Math.min(request.length || defaultLength, maxLength);
-    const offset = Math.min(request.offset ?? Math.max(0, size - length), size);
-    return pageOf(readPart(file, { offset, length: Math.min(length, size - offset) }), offset, size);
-  });
+export const readTextPage = (redactor: Redactor, path: string, request: TextRequest): Promise<TextPage | null> =>
+  withFile(path, (file, { size }) => pageOf(redactor, { size, read: (place) => readPart(file, place) }, request));
 
 /** The same for a file that is in memory. */
-export const textPageOf = (contents: Buffer, request: TextRequest): TextPage => {
-  const length = Math.min(request.length || defaultLength, maxLength);
-  const offset = Math.min(request.offset ?? Math.max(0, contents.length - length), contents.length);
-  return pageOf(contents.subarray(offset, offset + length), offset, contents.length);
-};
+export const textPageOf = (redactor: Redactor, contents: Buffer, request: TextRequest): TextPage =>
+  pageOf(
+    redactor,
+    { size: contents.length, read: ({ offset, length }) => contents.subarray(offset, offset + length) },
+    request,
+  );
 
-const pageOf = (bytes: Buffer, offset: number, size: number): TextPage => {
+interface Contents {
+  readonly size: number;
+  readonly read: (place: LinePlace) => Buffer;
+}
+
+const pageOf = (redactor: Redactor, { size, read }: Contents, request: TextRequest): TextPage => {
+  const length = Math.min(request.length || defaultLength, maxLength);
+  const offset = Math.min(request.offset ?? Math.max(0, size - length), size);
+  const bytes = read({ offset, length: Math.min(length, size - offset) });
   const isLast = offset + bytes.length >= size;
   const end = isLast ? bytes.length : bytes.lastIndexOf(newline) + 1 || characterEnd(bytes);
-  return { text: bytes.subarray(0, end).toString('utf8'), offset, nextOffset: offset + end, size };
+  const nextOffset = offset + end;
+  // A secret may begin before the window, or end after it.
+  const from = Math.max(0, offset - longestSecret);
+  const texts = [
+    read({ offset: from, length: offset - from }),
+    bytes.subarray(0, end),
+    read({ offset: nextOffset, length: Math.min(longestSecret, size - nextOffset) }),
+  ].map((part) => withoutControls(part.toString('utf8')));
+  const start = texts[0]!.length;
+  return { text: redactor.part(texts.join(''), start, start + texts[1]!.length), offset, nextOffset, size };
 };
 
 /** Where the last whole character ends. */

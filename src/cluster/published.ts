@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import { git } from '../git/call/git.ts';
+import { borrowObjects, fetchRefs, inMirror, openMirror, type Remote } from '../git/remote.ts';
+import { messageOf, readStoredFile } from '../git/stored-files.ts';
+import { newPrivateFolder } from '../store/folders.ts';
+import type { ChangeRow } from './change-row.ts';
+import { whyUnusable } from './check-claim.ts';
+import { fenceRef, type FenceNote, mirrored, parseFence } from './fence.ts';
+
+type Published = Pick<ChangeRow, 'id' | 'request' | 'fence' | 'open_fences'>;
+
+interface Problem {
+  readonly why: string;
+}
+
+/** Reads what workers have pushed, for a process that asks often: through one mirror, which only it uses. */
+export interface PublishedReader {
+  /** A file of the state, such as a log; null if it is not there. */
+  file(row: Published, path: string): Promise<Buffer | Problem | null>;
+  /** The mirror, which has their commits, and the checkpoints of a change. */
+  checkpoints(
+    row: Published,
+  ): Promise<{ readonly mirror: string; readonly checkpoints: FenceNote['checkpoints'] } | Problem>;
+}
+
+export interface PublishedOptions {
+  /** The address of the git remote. */
+  readonly url: string;
+  /** A repository of the project, whose objects need not be fetched. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export const unknownState = 'the state on the remote was not written by a worker of this queue';
+
+export const createPublishedReader = (options: PublishedOptions): PublishedReader => {
+  let opened: Remote | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  const open = async (): Promise<Remote | Problem> => {
+    if (opened !== null) return opened;
+    const remote = await openPrivateMirror(options.url, options.env);
+    if ('why' in remote) return remote;
+    await borrowObjects(remote, options.root);
+    opened = remote;
+    return remote;
+  };
+  /** Fetches are one at a time. What was fetched for one page is there for all. */
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const next = last.then(work);
+    last = next.catch(() => {});
+    return next;
+  };
+  const fetchState = async (
+    row: Published,
+  ): Promise<{ readonly mirror: string; readonly commit: string } | Problem> => {
+    const unusable = whyUnusable(row);
+    if (unusable !== null) return { why: unusable };
+    const remote = await open();
+    if ('why' in remote) return remote;
+    const { mirror } = remote;
+    const own = mirrored(row.id, 'fence');
+    const before = await commitAt(mirror, own);
+    if (before !== null && before === row.fence) return { mirror, commit: before };
+    const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`]);
+    if (problem !== null) return { why: problem };
+    const commit = await commitAt(mirror, own);
+    if (commit !== null && isAnnounced(row, commit)) return { mirror, commit };
+    // The row may have been read before the last push.
+    const announced = row.fence && (await commitAt(mirror, `${row.fence}^{commit}`));
+    return announced ? { mirror, commit: announced } : { why: unknownState };
+  };
+  const stateOf = (row: Published) => inTurn(() => fetchState(row));
+  return {
+    file: async (row, path) => {
+      const state = await stateOf(row);
+      return 'why' in state ? state : readStoredFile(state.mirror, state.commit, path);
+    },
+    checkpoints: async (row) => {
+      const state = await stateOf(row);
+      if ('why' in state) return state;
+      const note = parseFence((await messageOf(state.mirror, state.commit)) ?? '');
+      return note === null ? { why: unknownState } : { mirror: state.mirror, checkpoints: note.checkpoints };
+    },
+  };
+};
+
+/** The same for a process that asks once, and needs only the last state. */
+export const readPublished = async (
+  row: Published,
+  path: string,
+  { url, env }: Pick<PublishedOptions, 'url' | 'env'>,
+): Promise<Buffer | Problem | null> => {
+  const remote = await openPrivateMirror(url, env);
+  if ('why' in remote) return remote;
+  const own = mirrored(row.id, 'fence');
+  const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`], { depth: 1 });
+  if (problem !== null) return { why: problem };
+  const commit = await commitAt(remote.mirror, own);
+  if (commit === null || !isAnnounced(row, commit)) return { why: unknownState };
+  return readStoredFile(remote.mirror, commit, path);
+};
+
+/** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
+export const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | Problem> => {
+  const folder = newPrivateFolder(env);
+  const remote = { mirror: join(folder, 'mirror.git'), url };
+  const problem = await openMirror(remote, folder);
+  return problem === null ? remote : { why: problem };
+};
+
+/** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */
+export const isAnnounced = (
+  { fence, open_fences: open }: Pick<Published, 'fence' | 'open_fences'>,
+  commit: string,
+): boolean => [fence, ...open].includes(commit);
+
+const commitAt = async (mirror: string, ref: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', ref], inMirror(mirror));
+  return code === 0 ? stdout.trim() : null;
+};
