@@ -128,7 +128,7 @@ describePage('the page', (browser) => {
     await see(page.getByRole('heading', { level: 2 }), 'Iteration 2');
 
     await keyboard.press('?');
-    await see(page.getByRole('dialog', { name: 'Keys' }), 'This list');
+    await see(page.getByRole('dialog', { name: 'Keyboard shortcuts' }), 'This list');
     await keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await keyboard.press('c');

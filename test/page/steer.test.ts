@@ -74,7 +74,7 @@ describePage('steering from the page', (browser) => {
 
     await button(page, `Start ${change}`).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Iterations at most').fill('4');
+    await dialog.getByLabel('Max. iterations').fill('4');
     await button(dialog, 'Preview').click();
     await see(dialog, `--max-iterations=4`);
     expect(project.calls()).toEqual([]);
@@ -116,7 +116,7 @@ describePage('steering from the page', (browser) => {
     await dialog.waitFor({ state: 'detached' });
     await see(page.locator('.action-outcome'), /spool land/);
     expect(project.read('one.txt')).toBe('one\n');
-    await see(page, 'Start…');
+    await see(page, 'Start again…');
     await button(page, 'Land…').waitFor({ state: 'detached' });
     expect(problems).toEqual([]);
   });
@@ -131,8 +131,11 @@ describePage('steering from the page', (browser) => {
     await dialog.getByLabel('Agent').fill('nobody');
     await button(dialog, 'Preview').click();
     await button(dialog, 'Start').click();
-    await see(page.locator('.action-outcome'), /spool ralph .* failed \(exit code 2\)/);
-    await see(page.locator('.action-outcome'), /nobody/);
+    // The dialog stays, with what was entered.
+    await see(dialog.locator('.action-outcome'), /spool ralph .* failed \(exit code 2\)/);
+    await see(dialog.locator('.action-outcome'), /nobody/);
+    await button(dialog, 'Back').click();
+    expect(await dialog.getByLabel('Agent').inputValue()).toBe('nobody');
     expect(problems).toEqual([]);
   });
 

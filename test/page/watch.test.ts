@@ -61,7 +61,8 @@ describePage('a run on the page', (browser) => {
     await see(page, 'Iteration 2');
     const timeline = page.getByRole('region', { name: 'Timeline' });
     await see(timeline, 'Refused');
-    await see(timeline, '1. First');
+    await timeline.getByTitle('1. First').waitFor();
+    await see(timeline, /^"sh check\.sh" failed/);
     await see(page.getByRole('log'), 'Now the second part.');
     await see(page.locator('.facts'), '1/2');
 

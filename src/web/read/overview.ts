@@ -85,6 +85,7 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
 /** What a row needs besides the row of `spool status`. */
 interface Extras {
   readonly branch: string | null;
+  readonly phase: Row['phase'];
   readonly iterations: readonly IterationSummary[];
 }
 
@@ -94,7 +95,8 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
   const read = async ({ change, run }: RunRow): Promise<Extras> => {
     const view = (await lastSaved(project, change))?.view ?? null;
     const iterations = run === null ? [] : ((await histories(change).runs()).get(run) ?? []);
-    return { branch: view?.workspace?.branch ?? null, iterations: iterations.slice(-maxSpark) };
+    const phase = view?.pausedAt ? 'paused' : view?.waiting ? 'waiting' : null;
+    return { branch: view?.workspace?.branch ?? null, phase, iterations: iterations.slice(-maxSpark) };
   };
   return (row: RunRow): Promise<Extras> => {
     const entry = known.get(row.change, () => ({ stamp: '', extras: null }));
@@ -104,12 +106,13 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
   };
 };
 
-const rowOf = (row: RunRow, change: ChangeOverview | undefined, { branch, iterations }: Extras): Row => {
+const rowOf = (row: RunRow, change: ChangeOverview | undefined, { branch, phase, iterations }: Extras): Row => {
   const remote = (row.remote as RemoteState | undefined) ?? null;
   const problem = change?.problem ?? null;
   const facts = { ...row, remote, problem, last: iterations.at(-1) ?? null };
   return {
     ...row,
+    phase: row.status === 'running' && remote === null ? phase : null,
     source: change?.source ?? null,
     module: change?.module ?? null,
     landed: change?.lastRun?.run === row.run ? (change?.lastRun?.landed ?? null) : null,
@@ -128,6 +131,7 @@ const idleRow = ({ id, source, module, tasks, problem }: ChangeOverview): Row =>
   module,
   run: null,
   status: 'none',
+  phase: null,
   iteration: 0,
   finishedIterations: 0,
   maxIterations: null,

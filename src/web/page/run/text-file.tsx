@@ -3,6 +3,7 @@ import type { TextPage } from '../../api.ts';
 import { grouped } from '../../../ralph/usage.ts';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { get, type Problem } from '../state/client.ts';
+import { useAttempt } from '../state/load.ts';
 import { isAtEnd, scrollerOf, scrollToEnd } from './scroller.ts';
 
 /** Bytes of a piece, and how many pieces are in the page at a time. */
@@ -29,6 +30,7 @@ export const TextFile = ({
   const [problem, setProblem] = useState<Problem | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const isLoading = useRef(false);
+  const attempt = useAttempt(problem !== null);
   const anchor = useRef<{ kind: Anchor; height: number }>({ kind: 'none', height: 0 });
   const latest = useRef(pieces);
   latest.current = pieces;
@@ -42,9 +44,8 @@ export const TextFile = ({
     isLoading.current = true;
     const answer = await get<TextPage>(`${base}?offset=${offset}&length=${length}`);
     isLoading.current = false;
-    if (answer.ok) return answer.value;
-    setProblem(answer.problem);
-    return null;
+    setProblem(answer.ok ? null : answer.problem);
+    return answer.ok ? answer.value : null;
   };
   const show = (next: readonly TextPage[], kind: Anchor) => {
     const scroller = box.current && scrollerOf(box.current);
@@ -75,10 +76,11 @@ export const TextFile = ({
   };
 
   useEffect(() => {
-    void (isGrowing ? jump('end', 'end') : jump(0, 'start'));
-  }, [base]);
+    if (latest.current.length === 0) void (isGrowing ? jump('end', 'end') : jump(0, 'start'));
+  }, [attempt]);
   useEffect(() => {
-    if (!isGrowing) return undefined;
+    // Its last lines may have come after it was read.
+    if (!isGrowing) return void more();
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible' && box.current && isAtEnd(scrollerOf(box.current))) void more();
     }, growthMs);
@@ -108,8 +110,8 @@ export const TextFile = ({
     return () => document.removeEventListener('scroll', scrolled);
   });
 
-  if (problem !== null) return <Failure problem={problem} />;
-  if (first === null || last === null) return <Loading what={`Loading the ${name}`} />;
+  if (first === null || last === null)
+    return problem === null ? <Loading what={`Loading the ${name}`} /> : <Failure problem={problem} />;
   const isWhole = first.offset === 0 && last.nextOffset >= size;
   return (
     <>
