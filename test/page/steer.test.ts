@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { waitsFor } from '../support/agents.ts';
 import { openPage } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { button, describePage, pageTest, see } from '../support/page.ts';
+import { button, describePage, pageTest, see, tab } from '../support/page.ts';
 import { change, createProject } from '../support/project.ts';
 import { message, startWeb } from '../support/page-server.ts';
 
@@ -31,6 +31,9 @@ describePage('steering from the page', (browser) => {
     await see(page, 'pauses after this iteration');
     project.write('go-1', '');
     await see(page.locator('.run-title'), 'Paused');
+    await tab(page, 'All changes').first().click();
+    await see(page.getByRole('listitem').filter({ hasText: change }), 'Paused');
+    await page.goBack();
     await button(page, 'Resume').click();
     await see(page.getByRole('log'), 'Iteration 2 works.');
     expect(project.calls()[1]!.prompt).toContain('Use the <b>old</b> parser.');

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Overview as OverviewData, Row } from '../../api.ts';
 import { announce } from '../parts/announce.tsx';
 import { moveFocus, useKeys } from '../parts/keys.tsx';
@@ -33,6 +33,7 @@ const Groups = ({ overview, route }: { readonly overview: OverviewData; readonly
   const { filter, group: chosen } = route;
   const choose = (next: Partial<OverviewRoute>) => replaceRoute(overviewHref({ ...route, ...next }));
   const input = useRef<HTMLInputElement>(null);
+  useKeptFocus();
   useKeys({
     j: () => moveFocus('.change-link', 1),
     k: () => moveFocus('.change-link', -1),
@@ -95,6 +96,15 @@ const Groups = ({ overview, route }: { readonly overview: OverviewData; readonly
       {shown.length === 0 && <Nothing isFiltered={filter !== '' || chosen !== null} />}
     </div>
   );
+};
+
+/** A change keeps the focus when it moves to another group. */
+const useKeptFocus = (): void => {
+  const focused = document.activeElement?.classList.contains('change-link') ? document.activeElement.id : null;
+  useLayoutEffect(() => {
+    if (focused !== null && document.activeElement === document.body)
+      document.getElementById(focused)?.focus({ preventScroll: true });
+  });
 };
 
 const Nothing = ({ isFiltered }: { readonly isFiltered: boolean }) =>
