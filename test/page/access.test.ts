@@ -81,6 +81,7 @@ describePage('the page', (browser) => {
         expect(await violationsIn(page), what).toEqual([]);
       };
       await see(page, 'Needs a person');
+      expect(await page.getByText('Loading').count()).toBe(0);
       await check('overview', 1280);
       await check('overview', 360);
       for (const [view, text] of views) {

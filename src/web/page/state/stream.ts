@@ -103,7 +103,11 @@ export const openStream = <Message>({ path, onMessage, read }: StreamOptions<Mes
   const visibilityChanged = () => {
     clearTimeout(timers.hide);
     if (document.visibilityState === 'hidden') timers.hide = window.setTimeout(sleep, hiddenAfterMs);
-    else if (source === null) connect();
+    else if (source === null) {
+      connect();
+      // A stream resumes with what happened in the run, not with what else has changed.
+      void read();
+    }
   };
   const cameOnline = () => {
     if (!isAsleep) connect();
