@@ -1,7 +1,7 @@
 import type { IterationSummary, RunView } from '../../api.ts';
-import { addUsage, grouped } from '../../../ralph/usage.ts';
+import { addUsage, grouped, tokensOf } from '../../../ralph/usage.ts';
 import { duration } from '../../../text/duration.ts';
-import { shortNumber, tokensOf } from '../parts/numbers.ts';
+import { shortNumber } from '../../../text/short-number.ts';
 
 /** The name of a colour of the theme. */
 type ChartTone = 'chart-1' | 'chart-2' | 'chart-3';

@@ -1,9 +1,9 @@
 import type { RunDetail, RunView } from '../../api.ts';
-import { grouped, totalUsage } from '../../../ralph/usage.ts';
+import { grouped, tokensOf, totalUsage } from '../../../ralph/usage.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
+import { shortNumber } from '../../../text/short-number.ts';
 import { attentionTone } from '../parts/attention.ts';
 import { Cost, Tasks } from '../parts/figures.tsx';
-import { shortNumber, tokensOf } from '../parts/numbers.ts';
 import { BackIcon } from '../parts/icons.tsx';
 import { ChangeLabels } from '../parts/labels.tsx';
 import { Status } from '../parts/status.tsx';
