@@ -1,9 +1,19 @@
 // npm run bench:web: what `spool web` costs. Prints a table; nothing here fails a build.
 //   --quick           a journal of 20 MB, five pages, shorter times
 //   --json <file>     writes the figures as well
+// Times are also ratios to a floor of the same run: the first byte of a bare Node server, or one reading of the journal.
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
-import { get } from 'node:http';
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -102,7 +112,7 @@ const startRun = async (place) => {
   return child;
 };
 
-/** Adds output of an agent to the last journal of a change. @param {Place} place */
+/** Adds output of an agent to the last journal of a change, and returns its path. @param {Place} place */
 const growJournal = (place) => {
   const runs = join(place.folder, '.spool/.state/ralph', change, 'runs');
   const run = readdirSync(runs).toSorted().at(-1) ?? '';
@@ -123,13 +133,30 @@ const growJournal = (place) => {
   }
   for (const line of lines.slice(at)) writeSync(file, `${line.replace(/"seq":\d+/, `"seq":${++seq}`)}\n`);
   closeSync(file);
+  return path;
 };
 
 const base = makeBase();
-/** @type {{ what: string, value: number, unit: string }[]} */
+/** @type {{ what: string, value: number, unit: string, ratio: number | null }[]} */
 const rows = [];
-/** @param {string} what @param {number} value @param {string} unit */
-const add = (what, value, unit) => rows.push({ what, value: Math.round(value * 10) / 10, unit });
+/** @param {string} what @param {number} value @param {string} unit @param {number | null} [floor] */
+const add = (what, value, unit, floor = null) =>
+  rows.push({ what, value: Math.round(value * 10) / 10, unit, ratio: floor === null ? null : value / floor });
+
+/** The median of several requests, in ms. @param {() => Promise<number>} measure */
+const medianOf = async (measure) => {
+  /** @type {number[]} */
+  const times = [];
+  for (let turn = 0; turn < 9; turn++) times.push(await measure());
+  return times.toSorted((a, b) => a - b)[4] ?? 0;
+};
+const bare = createServer((_, response) => response.end('floor'));
+await new Promise((resolve) => bare.listen(0, '127.0.0.1', () => resolve(null)));
+const bareUrl = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (bare.address()).port}/`;
+await fetchText(bareUrl);
+const floor = await medianOf(async () => (await fetchText(bareUrl)).firstMs);
+bare.close();
+add('floor: first byte of a bare Node server', floor, 'ms');
 
 const place = makeProject(base, 'web');
 makeHistory(place, options.quick ? 100 : 1000);
@@ -141,13 +168,14 @@ add('memory after the start', memoryOf(pid), 'MB');
 const ask = (path) => fetchText(`${server.base}${path}`, server.cookie);
 const run = `/api/changes/${change}/runs/latest`;
 await ask('/api/overview');
-add('first byte of the page', (await ask('/')).firstMs, 'ms');
-add('first byte of the overview', (await ask('/api/overview')).firstMs, 'ms');
+add('first byte of the page', await medianOf(async () => (await ask('/')).firstMs), 'ms', floor);
+add('first byte of the overview', await medianOf(async () => (await ask('/api/overview')).firstMs), 'ms', floor);
 const iterations = await ask(`${run}/iterations`);
 add(
   `${JSON.parse(iterations.text).iterations?.length ?? 0} iterations in short`,
-  (await ask(`${run}/iterations`)).ms,
+  await medianOf(async () => (await ask(`${run}/iterations`)).ms),
   'ms',
+  floor,
 );
 add('CPU without a page, of one core', await loadOf(pid), '%');
 const overview = await openPage(`${server.base}/api/stream/overview`, server.cookie);
@@ -161,34 +189,46 @@ setAgent(live, 'for n in $(seq 900); do echo "line $n of the agent"; sleep 0.1; 
 const again = await startServer(live);
 const livePid = Number(again.child.pid);
 const loop = await startRun(live);
+await delay(1000);
+const runWithOut = await loadOf(Number(loop.pid));
+add('CPU of a run with ten lines a second, no page open', runWithOut, '%');
 const stream = `${again.base}/api/stream/changes/${change}/runs/latest`;
 const opened = [await openPage(stream, again.cookie)];
 await delay(1000);
 const loopPid = Number(loop.pid);
 add('CPU of the server, one page on a run with ten lines a second', await loadOf(livePid), '%');
-add('CPU of the run meanwhile', await loadOf(loopPid), '%');
+add('CPU of the run meanwhile', await loadOf(loopPid), '%', runWithOut);
 while (opened.length < pages) opened.push(await openPage(stream, again.cookie));
 await delay(1000);
 add(`CPU of the server, ${pages} pages`, await loadOf(livePid), '%');
-add(`CPU of the run meanwhile, ${pages} pages`, await loadOf(loopPid), '%');
+add(`CPU of the run meanwhile, ${pages} pages`, await loadOf(loopPid), '%', runWithOut);
 add(`memory of the server, ${pages} pages`, memoryOf(livePid), 'MB');
 for (const page of opened) page.close();
 loop.kill('SIGTERM');
 await new Promise((resolve) => loop.once('exit', resolve));
 again.child.kill('SIGTERM');
 
-growJournal(live);
+const journal = growJournal(live);
+const readMs = await medianOf(async () => {
+  const started = performance.now();
+  for await (const _ of createReadStream(journal, { highWaterMark: 1024 * 1024 }));
+  return performance.now() - started;
+});
 const large = await startServer(live);
 const largePid = Number(large.child.pid);
 const before = memoryOf(largePid);
 /** @param {string} path */
 const askLarge = (path) => fetchText(`${large.base}${path}`, large.cookie);
 const conversation = `${run}/iterations/1/conversation`;
-add(`first window of a journal of ${size / 1024 / 1024} MB`, (await askLarge(conversation)).ms, 'ms');
-add('its last window', (await askLarge(`${conversation}?before=end`)).ms, 'ms');
+add(`floor: reading a journal of ${size / 1024 / 1024} MB once`, readMs, 'ms');
+add('its first window, when it is opened', (await askLarge(conversation)).ms, 'ms', readMs);
+const lastWindow = `${conversation}?before=end`;
+add('its last window', await medianOf(async () => (await askLarge(lastWindow)).ms), 'ms', readMs);
 add('memory that took', memoryOf(largePid) - before, 'MB');
 large.child.kill('SIGTERM');
 
-for (const { what, value, unit } of rows)
-  process.stdout.write(`${what.padEnd(64)} ${String(value).padStart(9)} ${unit}\n`);
+for (const { what, value, unit, ratio } of rows) {
+  const times = ratio === null ? '' : ` ${ratio.toFixed(1)} ×`;
+  process.stdout.write(`${what.padEnd(64)} ${String(value).padStart(9)} ${unit.padEnd(2)}${times}\n`);
+}
 if (options.json) writeFileSync(options.json, `${JSON.stringify({ rows }, null, 2)}\n`);

@@ -171,7 +171,7 @@ const pictures = {
   run: { view: `#/change/${invoices}/latest`, see: 'One test fails' },
   gate: { view: `#/change/${invoices}/latest/3/gate`, see: 'The promise was refused', scheme: 'light' },
   diff: { view: `#/change/${invoices}/latest/3/diff`, see: 'Math.round', press: 'Side by side', scheme: 'light' },
-  charts: { view: `#/change/${invoices}/latest/charts`, see: 'Files and lines' },
+  charts: { view: `#/change/${invoices}/latest/charts`, see: 'Files and lines', height: 960 },
   rewind: {
     view: '#/change/001-02_export-orders/latest',
     see: 'Complete',

@@ -34,3 +34,9 @@ export const grouped = (count: number): string => {
   for (let at = first; at < digits.length; at += 3) groups.push(digits.slice(at, at + 3));
   return groups.join(',');
 };
+
+/** Tokens in and out; null if they are unknown. */
+export const tokensOf = (usage: Usage | null): number | null =>
+  usage === null || (usage.inputTokens === null && usage.outputTokens === null)
+    ? null
+    : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);

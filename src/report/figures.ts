@@ -1,7 +1,7 @@
 import { type Usage } from '../ralph/agent-events.ts';
-import { grouped } from '../ralph/usage.ts';
+import { grouped, tokensOf } from '../ralph/usage.ts';
 import { dollars } from '../text/dollars.ts';
-import { pluralise } from '../text/format.ts';
+import { shortNumber } from '../text/short-number.ts';
 
 /** `2,000 tokens in (200 cached), 100 out (20 reasoning), <$0.01`; empty if the agent reported nothing. */
 export const usageText = (usage: Usage | null | undefined): string => {
@@ -21,9 +21,7 @@ export const costText = (usage: Pick<Usage, 'costUsd'> | null | undefined): stri
 
 /** `950 tokens`, `37.8k tokens`, `2.1m tokens`; empty if they are unknown. */
 export const shortTokens = (usage: Usage | null): string => {
-  if (usage === null || (usage.inputTokens === null && usage.outputTokens === null)) return '';
-  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
-  if (tokens < 1000) return pluralise(tokens, 'token');
-  const [number, unit] = tokens < 999_950 ? [tokens / 1000, 'k'] : [tokens / 1_000_000, 'm'];
-  return `${Number(number.toFixed(1))}${unit} tokens`;
+  const tokens = tokensOf(usage);
+  if (tokens === null) return '';
+  return tokens === 1 ? '1 token' : `${shortNumber(tokens)} tokens`;
 };

@@ -18,7 +18,8 @@
  *   POST /api/actions                                              ActionRequest → ActionResult
  *
  * The page itself is served at `/` and at every path below `/changes/`. A stream sends one JSON message per event, without an
- * event name; `EventSource` resumes by itself, and gets a snapshot where that is not possible.
+ * event name; `EventSource` resumes by itself, and gets a snapshot where that is not possible. `?after=<id>` does what the
+ * header Last-Event-ID does, which a page cannot set.
  *
  * Every POST needs `Content-Type: application/json` and the header `X-Spool: 1`. An answer that is not 2xx is an `ApiError`.
  */
@@ -58,6 +59,8 @@ export interface Row {
   readonly run: string | null;
   /** `none`: the change was never run. */
   readonly status: RowStatus;
+  /** A run that is running does nothing at the moment; null if it works. */
+  readonly phase: 'paused' | 'waiting' | null;
   readonly iteration: number;
   readonly finishedIterations: number;
   /** null: unlimited. */
@@ -166,7 +169,10 @@ export interface RunDetail extends ChangeDetail {
   readonly run: string;
   /** Whether it is the last run of the change, to which row, tasks and actions belong. */
   readonly isLatest: boolean;
-  /** Its plan, limits, totals and status. Old runs have it only as far as their files are left. */
+  /**
+   * Its plan, limits, totals and status. Old runs have it only as far as their files are left. The running time counts
+   * until `now`.
+   */
   readonly view: RunView | null;
   readonly status: RowStatus;
   /** The last thing it did, in words. */
@@ -335,7 +341,7 @@ export type RunMessage =
     }
   /** New entries of the journal, in order. */
   | { readonly type: 'entries'; readonly entries: readonly JournalEntry[] }
-  /** Sent after entries that changed it: at most four times a second. */
+  /** Sent after entries that changed it: at most four times a second. The running time counts until `now`. */
   | { readonly type: 'view'; readonly view: RunView; readonly status: RowStatus; readonly now: string }
   /** An iteration is in the history. */
   | { readonly type: 'iteration'; readonly iteration: IterationSummary }

@@ -81,6 +81,7 @@ describePage('the page', (browser) => {
         expect(await violationsIn(page), what).toEqual([]);
       };
       await see(page, 'Needs a person');
+      expect(await page.getByText('Loading').count()).toBe(0);
       await check('overview', 1280);
       await check('overview', 360);
       for (const [view, text] of views) {
@@ -88,9 +89,23 @@ describePage('the page', (browser) => {
         await see(page.getByRole('main'), text);
         await check(view, 360, 1280);
       }
-      await page.getByRole('button', { name: 'Stop now…' }).click();
-      await see(page.getByRole('dialog'), 'Same as');
-      await check('dialog', 1280, 360);
+      const dialogs: readonly (readonly [view: string, button: string, text: string])[] = [
+        [change, 'Stop now…', 'Same as'],
+        [change, 'Add context…', 'The agent reads it'],
+        [change, 'Keyboard shortcuts', 'This list'],
+        [otherChange, 'Start again…', 'Max. cost'],
+        [otherChange, 'Rewind…', 'Same as'],
+      ];
+      for (const [of, name, text] of dialogs) {
+        await show(page, `#/change/${of}/latest`);
+        const opener = page.getByRole('button', { name });
+        await opener.click();
+        await see(page.getByRole('dialog'), text);
+        await check(name, 1280, 360);
+        await page.keyboard.press('Escape');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        expect(await opener.evaluate((element) => element.matches(':focus')), name).toBe(true);
+      }
       expect(problems).toEqual([]);
     });
 
@@ -107,16 +122,25 @@ describePage('the page', (browser) => {
     await keyboard.press('/');
     await keyboard.type('ralph-loop');
     await page.getByRole('link', { name: otherChange }).waitFor({ state: 'detached' });
+    // Back from a change, the filter and the focus are where they were.
+    await page.getByRole('link', { name: change }).focus();
+    await keyboard.press('Enter');
+    await see(page.getByRole('log'), 'Again.');
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('main');
+    await keyboard.press('Escape');
+    await page.getByRole('link', { name: change }).waitFor();
+    expect(await focused()).toBe(change);
+    expect(await page.getByRole('searchbox').inputValue()).toBe('ralph-loop');
     await keyboard.press('Escape');
     await page.getByRole('link', { name: otherChange }).waitFor();
+    // It moves to the group above meanwhile, with the focus.
+    await see(page.locator('.group-attention'), 'Promise refused in iteration 1');
 
-    await keyboard.press('j');
-    expect(await focused()).toBe(otherChange);
-    await keyboard.press('j');
     expect(await focused()).toBe(change);
-    await keyboard.press('k');
-    expect(await focused()).toBe(otherChange);
     await keyboard.press('j');
+    expect(await focused()).toBe(otherChange);
+    await keyboard.press('k');
+    expect(await focused()).toBe(change);
     await keyboard.press('Enter');
     await see(page.getByRole('log'), 'Again.');
 
@@ -128,7 +152,7 @@ describePage('the page', (browser) => {
     await see(page.getByRole('heading', { level: 2 }), 'Iteration 2');
 
     await keyboard.press('?');
-    await see(page.getByRole('dialog', { name: 'Keys' }), 'This list');
+    await see(page.getByRole('dialog', { name: 'Keyboard shortcuts' }), 'This list');
     await keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await keyboard.press('c');

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { waitsFor } from '../support/agents.ts';
 import { openPage } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { button, describePage, pageTest, see } from '../support/page.ts';
+import { button, describePage, pageTest, see, tab } from '../support/page.ts';
 import { change, createProject } from '../support/project.ts';
 import { message, startWeb } from '../support/page-server.ts';
 
@@ -31,6 +31,9 @@ describePage('steering from the page', (browser) => {
     await see(page, 'pauses after this iteration');
     project.write('go-1', '');
     await see(page.locator('.run-title'), 'Paused');
+    await tab(page, 'All changes').first().click();
+    await see(page.getByRole('listitem').filter({ hasText: change }), 'Paused');
+    await page.goBack();
     await button(page, 'Resume').click();
     await see(page.getByRole('log'), 'Iteration 2 works.');
     expect(project.calls()[1]!.prompt).toContain('Use the <b>old</b> parser.');
@@ -74,7 +77,7 @@ describePage('steering from the page', (browser) => {
 
     await button(page, `Start ${change}`).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Iterations at most').fill('4');
+    await dialog.getByLabel('Max. iterations').fill('4');
     await button(dialog, 'Preview').click();
     await see(dialog, `--max-iterations=4`);
     expect(project.calls()).toEqual([]);
@@ -116,7 +119,7 @@ describePage('steering from the page', (browser) => {
     await dialog.waitFor({ state: 'detached' });
     await see(page.locator('.action-outcome'), /spool land/);
     expect(project.read('one.txt')).toBe('one\n');
-    await see(page, 'Start…');
+    await see(page, 'Start again…');
     await button(page, 'Land…').waitFor({ state: 'detached' });
     expect(problems).toEqual([]);
   });
@@ -131,8 +134,11 @@ describePage('steering from the page', (browser) => {
     await dialog.getByLabel('Agent').fill('nobody');
     await button(dialog, 'Preview').click();
     await button(dialog, 'Start').click();
-    await see(page.locator('.action-outcome'), /spool ralph .* failed \(exit code 2\)/);
-    await see(page.locator('.action-outcome'), /nobody/);
+    // The dialog stays, with what was entered.
+    await see(dialog.locator('.action-outcome'), /spool ralph .* failed \(exit code 2\)/);
+    await see(dialog.locator('.action-outcome'), /nobody/);
+    await button(dialog, 'Back').click();
+    expect(await dialog.getByLabel('Agent').inputValue()).toBe('nobody');
     expect(problems).toEqual([]);
   });
 

@@ -11,6 +11,8 @@ const tasks = `.spool/changes/${change}/tasks.md`;
 const taskFile = { [tasks]: '- [ ] 1. First\n- [ ] 2. Second\n' };
 const tick = (title: string) => `sed -i 's/\\[ \\] ${title}/[x] ${title}/' ${tasks}`;
 
+const manyLines = Array.from({ length: 80 }, (_, index) => `Line ${index + 1}.`).join('\n\n');
+
 describePage('a run on the page', (browser) => {
   pageTest('is watched from its first line to its completion', async () => {
     const project = createProject({ files: { ...taskFile, 'check.sh': 'test -f second.txt\n' } });
@@ -61,7 +63,8 @@ describePage('a run on the page', (browser) => {
     await see(page, 'Iteration 2');
     const timeline = page.getByRole('region', { name: 'Timeline' });
     await see(timeline, 'Refused');
-    await see(timeline, '1. First');
+    await timeline.getByTitle('1. First').waitFor();
+    await see(timeline, /^"sh check\.sh" failed/);
     await see(page.getByRole('log'), 'Now the second part.');
     await see(page.locator('.facts'), '1/2');
 
@@ -103,27 +106,32 @@ describePage('a run on the page', (browser) => {
     const second = await openPage(browser(), web.url);
     await second.page.goto(address);
     await see(second.page.getByRole('log'), 'Hello.');
+    await tab(second.page, 'Raw log').click();
+    const rawLog = second.page.getByRole('region', { name: 'log of iteration 1' });
+    await see(rawLog, 'Hello.');
 
     project.write('go', '');
-    for (const { page } of [first, second]) {
-      await see(page.getByRole('log'), 'Bye.');
-      await see(page.locator('.run-title'), 'Complete');
-    }
+    for (const { page } of [first, second]) await see(page.locator('.run-title'), 'Complete');
+    await see(first.page.getByRole('log'), 'Bye.');
+    // Also what came after the log was read last.
+    await see(rawLog, 'COMPLETE');
     await run.result;
     expect([...first.problems, ...second.problems]).toEqual([]);
   });
 
-  pageTest('continues when the server was killed and started again', async () => {
+  pageTest('continues where it was when the server was killed and started again', async () => {
+    const before = `${message('Before.')}\n${message(manyLines)}`;
     const project = createProject({
-      agent: [
-        `${message('Before.')}\n${waitsFor('go')}\n${message('After.')}\n${message('<promise>COMPLETE</promise>')}`,
-      ],
+      agent: [`${before}\n${waitsFor('go')}\n${message('After.')}\n${message('<promise>COMPLETE</promise>')}`],
     });
     const run = project.start(['ralph', '--change', change, '--no-commit']);
     const web = await startWeb(project);
     const { page, problems } = await openPage(browser(), web.url);
     await page.getByRole('link', { name: change }).click();
-    await see(page.getByRole('log'), 'Before.');
+    const log = page.getByRole('log');
+    await see(log, 'Line 80.');
+    await eventually(() => log.evaluate((element) => element.scrollTop > 0), 'the end to be shown');
+    await log.evaluate((element) => element.scrollTo(0, 100));
 
     web.kill('SIGKILL');
     await web.result;
@@ -133,15 +141,16 @@ describePage('a run on the page', (browser) => {
     await startWeb(project, '--port', web.port);
 
     await see(page, 'Live');
-    await see(page.getByRole('log'), 'After.');
     await see(page.locator('.run-title'), 'Complete');
+    await see(log, 'After.');
+    expect(await log.getByText('Line 80.').count()).toBe(1);
+    expect(await log.evaluate((element) => element.scrollTop)).toBe(100);
     expect(problems).toEqual([]);
   });
 
   pageTest('does not move what is read when more arrives', async () => {
-    const lines = Array.from({ length: 80 }, (_, index) => `Line ${index + 1}.`).join('\n\n');
     const project = createProject({
-      agent: [`${message(lines)}\n${waitsFor('go')}\n${message('One more.')}\n${waitsFor('end')}`],
+      agent: [`${message(manyLines)}\n${waitsFor('go')}\n${message('One more.')}\n${waitsFor('end')}`],
     });
     project.start(['ralph', '--change', change, '--no-commit']);
     const web = await startWeb(project);
@@ -164,6 +173,35 @@ describePage('a run on the page', (browser) => {
       await log.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight),
     ).toBeLessThan(50);
     project.write('end', '');
+    expect(problems).toEqual([]);
+  });
+
+  pageTest('that was killed shows what it did, also when a newer one has started', async () => {
+    const project = createProject({
+      agent: [`${message('I was cut off.')}\n${waitsFor('never')}`, message('<promise>COMPLETE</promise>')],
+    });
+    const run = project.start(['ralph', '--change', change]);
+    const web = await startWeb(project);
+    const { page, problems } = await openPage(browser(), web.url);
+    await page.goto(new URL(`#/change/${change}/latest`, web.url).href);
+    await see(page.getByRole('log'), 'I was cut off.');
+    run.kill('SIGKILL');
+    await see(page.locator('.run-title'), 'Interrupted');
+    await page.reload();
+    await see(page.getByRole('region', { name: 'Timeline' }), 'Interrupted');
+    await see(page.getByRole('log'), 'I was cut off.');
+    await page.keyboard.press('3');
+    await see(page, 'The iteration was cut off.');
+
+    // Who reads a part of it keeps it.
+    await project.spool('ralph', '--change', change, '--fresh');
+    await see(page, 'This is an earlier run of the change.');
+    await tab(page, 'Conversation').click();
+    await see(page.getByRole('log'), 'I was cut off.');
+    await tab(page, 'Show the latest run').click();
+    await see(page.locator('.run-title'), 'Complete');
+    await page.goBack();
+    await see(page.getByRole('log'), 'I was cut off.');
     expect(problems).toEqual([]);
   });
 });

@@ -31,9 +31,8 @@ export const openClient = (request: IncomingMessage, { response, isHead }: Reply
   response.on('close', () => gone.abort());
   if (isHead) response.end();
   else response.write(`retry: ${retryMs}\n\n`);
-  const given = request.headers['last-event-id'];
   return {
-    lastId: typeof given === 'string' && given !== '' ? given : null,
+    lastId: lastIdOf(request),
     send: (text) => {
       if (response.destroyed || response.writableEnded) return;
       if (response.writableLength > maxUnread) response.destroy();
@@ -42,6 +41,13 @@ export const openClient = (request: IncomingMessage, { response, isHead }: Reply
     end: () => response.end(),
     gone: gone.signal,
   };
+};
+
+/** A browser sends the header when it connects again by itself. A page that opens a new stream sends `?after=`. */
+const lastIdOf = ({ headers, url = '' }: IncomingMessage): string | null => {
+  const given = headers['last-event-id'];
+  if (typeof given === 'string' && given !== '') return given;
+  return new URLSearchParams(url.slice(url.indexOf('?') + 1)).get('after');
 };
 
 /** When a browser connects again. */

@@ -40,6 +40,8 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
   const detail = createShared(source.detail, snapshotMs);
   const recent = createRecentEntries();
   let view: RunView | null = null;
+  /** When the event happened up to which the view counts the running time. */
+  let viewAtMs = 0;
   let isCaughtUp = false;
   let collected: JournalEntry[] = [];
   let collecting: NodeJS.Timeout | null = null;
@@ -58,10 +60,19 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
     collected = [];
     messagesOf(entries).forEach(({ message, seq }) => send(message, seq === null ? null : idOf(seq)));
   };
+  /** The view with its running time until now. */
+  const viewAt = (last: RunView, nowMs: number): RunView =>
+    last.status === 'running' && viewAtMs > 0
+      ? { ...last, elapsedMs: Math.round(last.elapsedMs + Math.max(0, nowMs - viewAtMs)) }
+      : last;
+  const viewMessage = (last: RunView): RunMessage => {
+    const now = new Date();
+    return { type: 'view', view: viewAt(last, now.getTime()), status: last.status, now: now.toISOString() };
+  };
   const sendView = () => {
     if (viewTimer !== null) clearTimeout(viewTimer);
     viewTimer = null;
-    if (view !== null) send({ type: 'view', view, status: view.status, now: new Date().toISOString() });
+    if (view !== null) send(viewMessage(view));
   };
   const sendEnd = (last: RunView) => {
     view = last;
@@ -77,6 +88,7 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
     view = next;
     if (event === null || line === undefined) return;
     const entry = { ...line, event };
+    viewAtMs = Date.parse(line.at);
     recent.add(entry, JSON.stringify(entry).length);
     if (!isCaughtUp) return;
     collected.push(entry);
@@ -95,9 +107,7 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
     const texts = messagesOf(entries).map(({ message, seq }) =>
       messageText(toJson(message), seq === null ? null : idOf(seq)),
     );
-    const now = new Date().toISOString();
-    const seen = view === null ? '' : messageText(toJson({ type: 'view', view, status: view.status, now }));
-    return `${texts.join('')}${seen}`;
+    return `${texts.join('')}${view === null ? '' : messageText(toJson(viewMessage(view)))}`;
   };
   const greet = async (client: Client) => {
     // All that was read is sent, so that the client continues behind it.
@@ -115,7 +125,10 @@ export const createRunStream = (options: RunStreamOptions): RunStream => {
   const snapshotOf = (found: RunDetail): string => {
     sendEntries();
     const seq = recent.last();
-    const shown = view !== null && found.isLatest && found.status === 'running' ? { ...found, view } : found;
+    const shown =
+      view !== null && found.isLatest && found.status === 'running'
+        ? { ...found, view: viewAt(view, Date.parse(found.now)) }
+        : found;
     return messageText(toJson({ type: 'snapshot', detail: shown, seq }), seq === 0 ? null : idOf(seq));
   };
   const sendSnapshot = async () => clients.send(snapshotOf(await detail.get()));

@@ -1,9 +1,9 @@
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Overview } from './overview/overview.tsx';
 import { Announcer } from './parts/announce.tsx';
 import { KeyHelp } from './parts/keys.tsx';
 import { ThemeSwitch } from './parts/theme.tsx';
-import { overviewHref, useRoute } from './route.ts';
+import { overviewHref, type Route, useRoute } from './route.ts';
 import { Run } from './run/run.tsx';
 import { useProject } from './state/overview.ts';
 import { useStore } from './state/store.ts';
@@ -12,6 +12,7 @@ import { connection } from './state/stream.ts';
 export const App = () => {
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
+  useViewFocus(route, main);
   const skip = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
@@ -24,18 +25,37 @@ export const App = () => {
       <Header />
       <main id="main" ref={main} tabIndex={-1}>
         <SignedOut />
-        {route.view === 'overview' ? <Overview /> : <Run key={`${route.change}/${route.run}`} route={route} />}
+        {route.view === 'overview' ? (
+          <Overview route={route} />
+        ) : (
+          <Run key={`${route.change}/${route.run}`} route={route} />
+        )}
       </main>
       <Announcer />
     </>
   );
 };
 
+/** The focus moves with the view, as on a page that is loaded: back on the overview, to the change that was shown. */
+const useViewFocus = (route: Route, main: { readonly current: HTMLElement | null }): void => {
+  const shown = route.view === 'run' ? route.change : null;
+  const before = useRef<string | null | undefined>(undefined);
+  useEffect(() => {
+    const last = before.current;
+    before.current = shown;
+    if (last === undefined || last === shown) return;
+    const link = shown === null && last !== null ? document.getElementById(`change-${last}`) : null;
+    if (link !== null) return link.focus();
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [shown]);
+};
+
 const Header = () => {
   const project = useProject();
   return (
     <header class="top">
-      <a class="brand" href={overviewHref}>
+      <a class="brand" href={overviewHref({ filter: '', group: null })}>
         <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
           <circle cx="10" cy="10" r="8" fill="none" stroke="currentColor" stroke-width="2.4" />
           <circle cx="10" cy="10" r="3" fill="none" stroke="currentColor" stroke-width="2.4" />
@@ -80,6 +100,6 @@ const ConnectionState = () => {
 const SignedOut = () =>
   useStore(connection) === 'signed-out' ? (
     <p class="notice tone-warn" role="alert">
-      This page is signed out, since the server was started again. Open the address that <code>spool web</code> printed.
+      This page is signed out. Open the address that <code>spool web</code> prints when it starts.
     </p>
   ) : null;

@@ -3,4 +3,7 @@ import { App } from './app.tsx';
 import { applyTheme, savedTheme } from './parts/theme.tsx';
 
 applyTheme(savedTheme());
-render(<App />, document.querySelector('#app')!);
+const app = document.querySelector('#app')!;
+// What is shown before the script runs.
+app.replaceChildren();
+render(<App />, app);

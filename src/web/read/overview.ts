@@ -85,6 +85,7 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
 /** What a row needs besides the row of `spool status`. */
 interface Extras {
   readonly branch: string | null;
+  readonly phase: Row['phase'];
   readonly iterations: readonly IterationSummary[];
   /** Why the history cannot be read; null if it can. */
   readonly problem: string | null;
@@ -95,12 +96,14 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
   const known = createCache<{ stamp: string; extras: Promise<Extras> | null }>(1000);
   const read = async ({ change, run }: RunRow): Promise<Extras> => {
     try {
-      const branch = (await lastSaved(project, change))?.view?.workspace?.branch ?? null;
+      const view = (await lastSaved(project, change))?.view ?? null;
       const iterations = run === null ? [] : ((await histories(change).runs()).get(run) ?? []);
-      return { branch, iterations: iterations.slice(-maxSpark), problem: null };
+      const phase = view?.pausedAt ? 'paused' : view?.waiting ? 'waiting' : null;
+      const branch = view?.workspace?.branch ?? null;
+      return { branch, phase, iterations: iterations.slice(-maxSpark), problem: null };
     } catch (error) {
       // The other changes are shown all the same.
-      return { branch: null, iterations: [], problem: asUserError(error)?.message ?? String(error) };
+      return { branch: null, phase: null, iterations: [], problem: asUserError(error)?.message ?? String(error) };
     }
   };
   return (row: RunRow): Promise<Extras> => {
@@ -116,12 +119,13 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
 };
 
 const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras): Row => {
-  const { branch, iterations } = extras;
+  const { branch, phase, iterations } = extras;
   const remote = (row.remote as RemoteState | undefined) ?? null;
   const problem = change?.problem ?? extras.problem;
   const facts = { ...row, remote, problem, last: iterations.at(-1) ?? null };
   return {
     ...row,
+    phase: row.status === 'running' && remote === null ? phase : null,
     source: change?.source ?? null,
     module: change?.module ?? null,
     landed: change?.lastRun?.run === row.run ? (change?.lastRun?.landed ?? null) : null,
@@ -140,6 +144,7 @@ const idleRow = ({ id, source, module, tasks, problem }: ChangeOverview): Row =>
   module,
   run: null,
   status: 'none',
+  phase: null,
   iteration: 0,
   finishedIterations: 0,
   maxIterations: null,

@@ -90,6 +90,11 @@ const Values = ({ spec, index }: { readonly spec: ChartSpec; readonly index: num
           </span>
         );
       })}
+      {spec.limits.map(({ label }) => (
+        <span key={label} class="chart-limit">
+          {label}
+        </span>
+      ))}
     </p>
   );
 };

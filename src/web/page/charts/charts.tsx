@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { RunState } from '../state/run.ts';
+import type { RunState } from '../state/run-state.ts';
 import { Chart } from './chart.tsx';
 import { chartsOf } from './spec.ts';
 

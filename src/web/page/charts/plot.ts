@@ -93,6 +93,8 @@ const seriesOf = (spec: ChartSpec, index: number, colours: Colours): uPlot.Serie
     });
     return { scale: side, stroke: colour, fill: colour, width: 0, paths, points: { show: false } };
   }
+  const points = { show: true, size: 5, fill: colour };
+  if (kind === 'points') return { scale: side, stroke: colour, width: 0, paths: () => null, points };
   return {
     scale: side,
     stroke: colour,
@@ -100,7 +102,7 @@ const seriesOf = (spec: ChartSpec, index: number, colours: Colours): uPlot.Serie
     // Two lines may lie on each other.
     ...(side === 'right' && { dash: [6, 4] }),
     ...(kind === 'step' && { paths: uPlot.paths.stepped!({ align: 1 }) }),
-    points: { show: spec.x.values.length < 40, size: 5, fill: colour },
+    points: { ...points, show: spec.x.values.length < 40 },
   };
 };
 

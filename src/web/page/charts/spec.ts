@@ -1,7 +1,7 @@
 import type { IterationSummary, RunView } from '../../api.ts';
-import { addUsage, grouped } from '../../../ralph/usage.ts';
+import { addUsage, grouped, tokensOf } from '../../../ralph/usage.ts';
 import { duration } from '../../../text/duration.ts';
-import { shortNumber, tokensOf } from '../parts/numbers.ts';
+import { shortNumber } from '../../../text/short-number.ts';
 
 /** The name of a colour of the theme. */
 type ChartTone = 'chart-1' | 'chart-2' | 'chart-3';
@@ -10,7 +10,7 @@ interface Series {
   readonly label: string;
   readonly values: readonly (number | null)[];
   readonly tone: ChartTone;
-  readonly kind: 'line' | 'step' | 'bar';
+  readonly kind: 'line' | 'step' | 'bar' | 'points';
   readonly side: 'left' | 'right';
 }
 
@@ -50,7 +50,10 @@ export interface ChartSource {
   readonly view: RunView | null;
 }
 
-const whole: Pick<Axis, 'tick' | 'text'> = { tick: shortNumber, text: grouped };
+const whole: Pick<Axis, 'tick' | 'text'> = {
+  tick: (value) => (Number.isInteger(value) ? shortNumber(value) : ''),
+  text: grouped,
+};
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
 const times: Omit<Axis, 'label'> = {
   tick: (ms) => (ms === 0 ? '0' : duration(ms)),
@@ -76,7 +79,7 @@ export const chartsOf = (source: ChartSource): readonly ChartSpec[] => [
 
 const numbersOf = (iterations: readonly IterationSummary[]): ChartSpec['x'] => ({
   label: 'Iteration',
-  tick: (value) => (Number.isInteger(value) ? String(value) : ''),
+  tick: whole.tick,
   text: (value) => `Iteration ${value}`,
   values: iterations.map(({ iteration }) => iteration),
 });
@@ -137,6 +140,7 @@ const timeChart = ({ iterations }: ChartSource): ChartSpec => {
 
 const taskChart = ({ iterations, view }: ChartSource): ChartSpec => {
   const counted = iterations.filter(({ tasks }) => tasks !== null);
+  const before = tasksBefore(counted[0]);
   const start = Date.parse(view?.startedAt ?? iterations[0]?.startedAt ?? '');
   const total = counted.at(-1)?.tasks?.total ?? 0;
   const { maxDurationMs = null, untilMs = null } = view?.limits ?? {};
@@ -146,14 +150,17 @@ const taskChart = ({ iterations, view }: ChartSource): ChartSpec => {
     x: {
       label: 'Time since the start',
       ...times,
-      values: counted.map(({ startedAt, durationMs }) => Math.max(0, Date.parse(startedAt) + durationMs - start)),
+      values: [
+        ...(before === null ? [] : [0]),
+        ...counted.map(({ startedAt, durationMs }) => Math.max(0, Date.parse(startedAt) + durationMs - start)),
+      ],
     },
-    left: { label: 'Tasks', tick: (value) => (Number.isInteger(value) ? String(value) : ''), text: grouped },
+    left: { label: 'Tasks', ...whole },
     right: null,
     series: [
       {
         label: 'Tasks done',
-        values: counted.map(({ tasks }) => tasks?.done ?? null),
+        values: [...(before === null ? [] : [before]), ...counted.map(({ tasks }) => tasks?.done ?? null)],
         tone: 'chart-1',
         kind: 'step',
         side: 'left',
@@ -171,6 +178,10 @@ const taskChart = ({ iterations, view }: ChartSource): ChartSpec => {
     ],
   };
 };
+
+/** How many tasks were done at the start; null if the first iterations are not known. */
+const tasksBefore = (first: IterationSummary | undefined): number | null =>
+  first?.iteration === 1 && first.tasks !== null ? Math.max(0, first.tasks.done - first.ticked.length) : null;
 
 const fileChart = ({ iterations }: ChartSource): ChartSpec => ({
   name: 'files',
@@ -197,7 +208,7 @@ const fileChart = ({ iterations }: ChartSource): ChartSpec => ({
       label: 'Files',
       values: iterations.map(({ filesChanged }) => filesChanged),
       tone: 'chart-3',
-      kind: 'line',
+      kind: 'points',
       side: 'right',
     },
   ],

@@ -36,6 +36,8 @@ export const chartSvg = (spec: ChartSpec, colours: Colours, subtitle: string): s
     const points = values.flatMap((value, at) =>
       value === null ? [] : [[x(spec.x.values[at]!), y(value, series.side)] as const],
     );
+    if (series.kind === 'points')
+      return points.map(([px, py]) => `<circle cx="${round(px)}" cy="${round(py)}" r="3" fill="${fill}"/>`).join('');
     const path = points.map(([px, py], at) =>
       at === 0
         ? `M${round(px)} ${round(py)}`

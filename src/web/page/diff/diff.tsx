@@ -98,7 +98,9 @@ const FileList = ({ files }: { readonly files: readonly DiffFile[] }) => {
           <li key={file.path}>
             <button type="button" class="file-link" onClick={() => jump(index)}>
               <Mark status={file.status} />
-              <bdi class="path">{file.path}</bdi>
+              <bdi class="path" dir="ltr">
+                {file.path}
+              </bdi>
               {file.binary ? <span class="quiet">binary</span> : <Lines {...file} />}
             </button>
           </li>

@@ -1,8 +1,6 @@
 import type { Row } from '../../api.ts';
 import type { ShownStatus } from '../parts/status.tsx';
-
-export const groupNames = ['attention', 'running', 'queued', 'finished', 'idle'] as const;
-export type GroupName = (typeof groupNames)[number];
+import type { GroupName } from '../route.ts';
 
 const groupOf = (row: Row): GroupName => {
   if (row.attention !== null) return 'attention';
@@ -18,4 +16,4 @@ export const groupsOf = (rows: readonly Row[]): Record<GroupName, readonly Row[]
   return groups;
 };
 
-export const shownStatus = ({ status }: Row): ShownStatus => status;
+export const shownStatus = ({ status, phase }: Row): ShownStatus => phase ?? status;

@@ -1,13 +1,15 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Overview as OverviewData, Row } from '../../api.ts';
 import { announce } from '../parts/announce.tsx';
 import { moveFocus, useKeys } from '../parts/keys.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { statusLook } from '../parts/status.tsx';
 import { useTabState } from '../parts/tab-icon.ts';
+import { type GroupName, groupNames, overviewHref, type OverviewRoute, replaceRoute } from '../route.ts';
 import { useOverview } from '../state/overview.ts';
-import { groupsOf, type GroupName, groupNames, shownStatus } from './groups.ts';
-import { ChangeRow } from './row.tsx';
+import { ActionOutcome } from '../steer/outcome.tsx';
+import { groupsOf, shownStatus } from './groups.ts';
+import { ChangeRow, ColumnTitles } from './row.tsx';
 
 const titles: Record<GroupName, string> = {
   attention: 'Needs a person',
@@ -18,26 +20,26 @@ const titles: Record<GroupName, string> = {
 };
 
 /** All changes with their last runs. */
-export const Overview = () => {
+export const Overview = ({ route }: { readonly route: OverviewRoute }) => {
   const { overview, problem } = useOverview();
   useTabTitle(overview);
   useStatusChanges(overview?.rows ?? []);
   if (problem !== null) return <Failure problem={problem} />;
   if (overview === null) return <Loading what="Loading the changes" />;
-  return <Groups overview={overview} />;
+  return <Groups overview={overview} route={route} />;
 };
 
-const Groups = ({ overview }: { readonly overview: OverviewData }) => {
-  const [filter, setFilter] = useState('');
-  const [chosen, setChosen] = useState<GroupName | null>(null);
+const Groups = ({ overview, route }: { readonly overview: OverviewData; readonly route: OverviewRoute }) => {
+  const { filter, group: chosen } = route;
+  const choose = (next: Partial<OverviewRoute>) => replaceRoute(overviewHref({ ...route, ...next }));
   const input = useRef<HTMLInputElement>(null);
+  useKeptFocus();
   useKeys({
     j: () => moveFocus('.change-link', 1),
     k: () => moveFocus('.change-link', -1),
     '/': () => input.current?.focus(),
     Escape: () => {
-      setFilter('');
-      setChosen(null);
+      choose({ filter: '', group: null });
       input.current?.blur();
     },
   });
@@ -54,7 +56,7 @@ const Groups = ({ overview }: { readonly overview: OverviewData }) => {
           aria-label="Filter changes"
           aria-keyshortcuts="/"
           value={filter}
-          onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+          onInput={({ currentTarget }) => choose({ filter: currentTarget.value })}
         />
         <div class="chips" role="group" aria-label="State">
           {groupNames
@@ -65,18 +67,20 @@ const Groups = ({ overview }: { readonly overview: OverviewData }) => {
                 type="button"
                 class="chip"
                 aria-pressed={chosen === name}
-                onClick={() => setChosen(chosen === name ? null : name)}
+                onClick={() => choose({ group: chosen === name ? null : name })}
               >
                 {titles[name]} <span class="count">{groups[name].length}</span>
               </button>
             ))}
         </div>
       </div>
+      <ActionOutcome />
       {overview.notes.map((note) => (
         <p key={note} class="notice tone-warn">
           {note}
         </p>
       ))}
+      {shown.length > 0 && <ColumnTitles />}
       {shown.map((name) => (
         <section key={name} aria-labelledby={`group-${name}`} class={`group group-${name}`}>
           <h2 id={`group-${name}`}>
@@ -92,6 +96,15 @@ const Groups = ({ overview }: { readonly overview: OverviewData }) => {
       {shown.length === 0 && <Nothing isFiltered={filter !== '' || chosen !== null} />}
     </div>
   );
+};
+
+/** A change keeps the focus when it moves to another group. */
+const useKeptFocus = (): void => {
+  const focused = document.activeElement?.classList.contains('change-link') ? document.activeElement.id : null;
+  useLayoutEffect(() => {
+    if (focused !== null && document.activeElement === document.body)
+      document.getElementById(focused)?.focus({ preventScroll: true });
+  });
 };
 
 const Nothing = ({ isFiltered }: { readonly isFiltered: boolean }) =>

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Row } from '../../api.ts';
+import { attentionTone } from '../parts/attention.ts';
 import { Cost, Sparkline, Tasks } from '../parts/figures.tsx';
 import { MachineIcon } from '../parts/icons.tsx';
+import { ChangeLabels } from '../parts/labels.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago, Elapsed } from '../parts/time.tsx';
 import { runHref } from '../route.ts';
@@ -9,20 +11,33 @@ import { sentAtMs } from '../state/overview.ts';
 import { StartDialog } from '../steer/start.tsx';
 import { shownStatus } from './groups.ts';
 
+/** Above the columns of all groups. Screen readers find the same words in each row. */
+export const ColumnTitles = () => (
+  <div class="row column-titles" aria-hidden="true">
+    <span>Change</span>
+    <span>State</span>
+    <span>Progress</span>
+    <span>Tasks</span>
+    <span class="row-figures">
+      <span>Iteration</span>
+      <span>Time</span>
+      <span>Cost</span>
+    </span>
+    <span class="row-when">Ended</span>
+  </div>
+);
+
 /** A change with its last run. The whole row is a link. */
 export const ChangeRow = ({ row, readOnly }: { readonly row: Row; readonly readOnly: boolean }) => {
-  const isRunning = row.status === 'running';
-  const hasRun = row.run !== null;
+  const canStart = !readOnly && (row.status === 'none' || row.status === 'interrupted');
   return (
     <li class="row">
       <div class="row-main">
-        <a class="change-link" href={runHref({ change: row.change })}>
+        <a class="change-link" id={`change-${row.change}`} href={runHref({ change: row.change })}>
           <bdi>{row.change}</bdi>
         </a>
-        <Labels row={row} />
-        <div class={`row-note ${row.attention === null ? '' : 'is-attention'}`}>
-          {row.attention?.text ?? row.problem ?? row.activity ?? ''}
-        </div>
+        <ChangeLabels row={row} />
+        <Note row={row} />
       </div>
       <div class="row-status">
         <Status status={shownStatus(row)} />
@@ -34,45 +49,42 @@ export const ChangeRow = ({ row, readOnly }: { readonly row: Row; readonly readO
       <div class="row-tasks">
         <Tasks tasks={row.tasks} />
       </div>
-      <div class="row-figures number">
-        {hasRun && (
-          <>
-            <span title="Iteration">
-              #{row.iteration}
-              <span class="quiet">/{row.maxIterations ?? '∞'}</span>
-            </span>
-            <span title="Running time">
-              <Elapsed ms={row.elapsedMs} sinceMs={isRunning ? sentAtMs(row) : null} />
-            </span>
-            <span>
-              <Cost usage={row.usage} />
-            </span>
-          </>
-        )}
-      </div>
+      <div class="row-figures number">{row.run !== null && <Figures row={row} />}</div>
       <div class="row-when">
-        {row.endedAt !== null ? (
-          <Ago at={row.endedAt} />
-        ) : (
-          !readOnly && (row.status === 'none' || row.status === 'interrupted') && <StartButton row={row} />
-        )}
+        {row.endedAt !== null ? <Ago at={row.endedAt} /> : canStart && <StartButton row={row} />}
       </div>
     </li>
   );
 };
 
-const Labels = ({ row }: { readonly row: Row }) => (
+/** Why a person should look at it, or what it does. */
+const Note = ({ row }: { readonly row: Row }) => {
+  const text = row.attention?.text ?? row.problem ?? row.activity;
+  if (text === null) return null;
+  return (
+    <div
+      class={`row-note ${row.attention === null ? '' : `is-attention tone-${attentionTone(row.attention)}`}`}
+      title={text}
+    >
+      {text}
+    </div>
+  );
+};
+
+const Figures = ({ row }: { readonly row: Row }) => (
   <>
-    {row.source !== null && row.source !== 'spool' && <span class="label">{row.source}</span>}
-    {row.archived && <span class="label">archived</span>}
-    {row.deleted && <span class="label tone-warn">deleted</span>}
-    {row.landed === true && <span class="label tone-ok">landed</span>}
-    {row.leftovers > 0 && <span class="label tone-bad">{row.leftovers} processes left</span>}
-    {row.branch !== null && (
-      <code class="branch">
-        <bdi>{row.branch}</bdi>
-      </code>
-    )}
+    <span>
+      <span class="visually-hidden">Iteration </span>#{row.iteration}
+      <span class="quiet">/{row.maxIterations ?? '∞'}</span>
+    </span>
+    <span>
+      <span class="visually-hidden">Running time </span>
+      <Elapsed ms={row.elapsedMs} sinceMs={row.status === 'running' ? sentAtMs(row) : null} />
+    </span>
+    <span>
+      <span class="visually-hidden">Cost </span>
+      <Cost usage={row.usage} />
+    </span>
   </>
 );
 

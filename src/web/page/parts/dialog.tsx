@@ -21,7 +21,9 @@ export const Dialog = ({
     element?.showModal();
     return () => {
       element?.close();
-      if (before instanceof HTMLElement) before.focus();
+      // What opened it may be gone: a run that was stopped has no button to stop it.
+      const back = before instanceof HTMLElement && before.isConnected ? before : document.querySelector('main');
+      back?.focus();
     };
   }, []);
   const cancelled = (event: Event) => {

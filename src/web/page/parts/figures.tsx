@@ -4,7 +4,7 @@ import { dollars } from '../../../text/dollars.ts';
 
 /** `2/4` with a bar. */
 export const Tasks = ({ tasks }: { readonly tasks: TaskCount | null }) => {
-  if (tasks === null || tasks.total === 0) return <span class="quiet">–</span>;
+  if (tasks === null || tasks.total === 0) return <span class="quiet is-unknown">–</span>;
   return (
     <span class="tasks" title={`${tasks.done} of ${tasks.total} tasks done`}>
       <span class="bar" aria-hidden="true">
@@ -19,7 +19,7 @@ export const Tasks = ({ tasks }: { readonly tasks: TaskCount | null }) => {
 
 export const Cost = ({ usage }: { readonly usage: Usage | null }) => {
   const text = dollars(usage?.costUsd ?? null);
-  return text === '' ? <span class="quiet">–</span> : <span title={exactCost(usage)}>{text}</span>;
+  return text === '' ? <span class="quiet is-unknown">–</span> : <span title={exactCost(usage)}>{text}</span>;
 };
 
 const exactCost = (usage: Usage | null): string =>

@@ -61,7 +61,7 @@ export const KeyHelp = () => {
         ?
       </button>
       {isOpen && (
-        <Dialog title="Keys" onClose={() => setOpen(false)}>
+        <Dialog title="Keyboard shortcuts" onClose={() => setOpen(false)}>
           <table class="keys">
             <tbody>
               {listed.map(([key, what]) => (

@@ -1,11 +1,6 @@
 import { inlineMarkdown } from '../../../text/inline-markdown.ts';
 import { Code } from '../diff/code.tsx';
-
-type Block =
-  | { readonly type: 'code'; readonly language: string; readonly lines: string[] }
-  | { readonly type: 'heading'; readonly text: string }
-  | { readonly type: 'item'; readonly indent: number; readonly mark: string; readonly text: string }
-  | { readonly type: 'text'; readonly lines: string[] };
+import { type Block, blocksOf } from './markdown-blocks.ts';
 
 /** A longer line is not prose. */
 const longestProse = 10_000;
@@ -40,6 +35,8 @@ const BlockView = ({ block }: { readonly block: Block }) => {
           <Inline text={block.text} />
         </p>
       );
+    case 'table':
+      return <Table rows={block.rows} />;
     case 'text':
       return (
         <p>
@@ -48,6 +45,33 @@ const BlockView = ({ block }: { readonly block: Block }) => {
       );
   }
 };
+
+const Table = ({ rows: [titles = [], ...rows] }: { readonly rows: readonly (readonly string[])[] }) => (
+  <div class="markdown-table" tabIndex={0} role="region" aria-label="Table">
+    <table>
+      <thead>
+        <tr>
+          {titles.map((text, index) => (
+            <th key={index} scope="col">
+              <Inline text={text} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={index}>
+            {titles.map((_, at) => (
+              <td key={at}>
+                <Inline text={row[at] ?? ''} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
 
 const Inline = ({ text }: { readonly text: string }) => {
   if (text.length > longestProse) return <>{text}</>;
@@ -59,48 +83,4 @@ const Inline = ({ text }: { readonly text: string }) => {
       })}
     </>
   );
-};
-
-const blocksOf = (text: string): Block[] => {
-  const blocks: Block[] = [];
-  let fence: { readonly marks: string; readonly block: Extract<Block, { type: 'code' }> } | null = null;
-  for (const line of text.split('\n')) {
-    const marks = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? '';
-    if (fence !== null) {
-      if (marks.startsWith(fence.marks) && line.trim() === marks) fence = null;
-      else fence.block.lines.push(line);
-      continue;
-    }
-    const rest = line.slice(line.indexOf(marks) + marks.length);
-    // Three backticks on one line may also be code in a sentence.
-    if (marks !== '' && !rest.includes('`')) {
-      const block = { type: 'code' as const, language: rest.trim().split(/\s/)[0] ?? '', lines: [] };
-      fence = { marks, block };
-      blocks.push(block);
-      continue;
-    }
-    addLine(blocks, line);
-  }
-  return blocks;
-};
-
-const addLine = (blocks: Block[], line: string): void => {
-  const last = blocks.at(-1);
-  if (line.trim() === '') {
-    if (last?.type === 'text' && last.lines.length > 0) blocks.push({ type: 'text', lines: [] });
-    return;
-  }
-  const heading = /^ {0,3}#{1,6} +(\S.*)$/.exec(line);
-  if (heading !== null) {
-    blocks.push({ type: 'heading', text: heading[1]! });
-    return;
-  }
-  const item = /^( *)([-*+]|\d{1,9}[.)]) +(\S.*)$/.exec(line);
-  if (item !== null) {
-    const mark = '-*+'.includes(item[2]!) ? '•' : item[2]!;
-    blocks.push({ type: 'item', indent: item[1]!.length, mark, text: item[3]! });
-    return;
-  }
-  if (last?.type === 'text') last.lines.push(line);
-  else blocks.push({ type: 'text', lines: [line] });
 };

@@ -39,11 +39,13 @@ export const Entries = ({ entries }: { readonly entries: readonly JournalEntry[]
 
 const itemsOf = (entries: readonly JournalEntry[]): Item[] => {
   const items: Item[] = [];
-  for (const entry of entries) add(items, entry);
+  const open: ToolCall[] = [];
+  for (const entry of entries) add(items, open, entry);
   return items;
 };
 
-const add = (items: Item[], entry: JournalEntry): void => {
+/** `open` are the calls without a result. */
+const add = (items: Item[], open: ToolCall[], entry: JournalEntry): void => {
   const { event, seq } = entry;
   const last = items.at(-1);
   if (event.type !== 'agent') {
@@ -54,12 +56,13 @@ const add = (items: Item[], entry: JournalEntry): void => {
   if (agent.type === 'usage') return;
   if (agent.type === 'tool') {
     const call: ToolCall = { tool: agent.tool, title: agent.title, result: 'open' };
+    open.push(call);
     if (last?.type === 'tools') last.calls.push(call);
     else items.push({ type: 'tools', key: seq, calls: [call] });
     return;
   }
   if (agent.type === 'tool-result') {
-    finish(items, agent);
+    finish(open, agent);
     return;
   }
   if (agent.type === 'stderr' || (agent.type === 'text' && agent.plain)) {
@@ -72,11 +75,9 @@ const add = (items: Item[], entry: JournalEntry): void => {
 };
 
 /** A result belongs to the earliest call of that tool which has none. */
-const finish = (items: readonly Item[], result: Extract<AgentEvent, { type: 'tool-result' }>): void => {
-  const calls = items.flatMap((item) => (item.type === 'tools' ? item.calls : []));
-  const call =
-    calls.find((one) => one.result === 'open' && one.tool === result.tool) ??
-    calls.findLast((one) => one.result === 'open');
+const finish = (open: ToolCall[], result: Extract<AgentEvent, { type: 'tool-result' }>): void => {
+  const at = open.findIndex(({ tool }) => tool === result.tool);
+  const [call] = open.splice(at === -1 ? open.length - 1 : at, 1);
   if (call) call.result = result.denied ? 'denied' : result.failed ? 'failed' : 'done';
 };
 
@@ -120,6 +121,13 @@ const Call = ({ call }: { readonly call: ToolCall }) => {
       {call.result === 'denied' && <span class="label tone-warn">denied</span>}
     </div>
   );
+};
+
+const requestWords = {
+  stop: 'Stop requested',
+  'stop-after-iteration': 'Stop after this iteration requested',
+  pause: 'Pause requested',
+  resume: 'Resume requested',
 };
 
 const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
@@ -169,7 +177,7 @@ const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
     case 'requested':
       return (
         <p class="step" title={exactTime(at)}>
-          Somebody asked: {event.command}
+          {requestWords[event.command]}
         </p>
       );
     case 'paused':

@@ -1,14 +1,15 @@
 import type { RunDetail, RunView } from '../../api.ts';
-import { totalUsage } from '../../../ralph/usage.ts';
-import { duration } from '../../../text/duration.ts';
-import { grouped } from '../../../ralph/usage.ts';
+import { grouped, tokensOf, totalUsage } from '../../../ralph/usage.ts';
+import { duration, pluralise } from '../../../text/duration.ts';
+import { shortNumber } from '../../../text/short-number.ts';
+import { attentionTone } from '../parts/attention.ts';
 import { Cost, Tasks } from '../parts/figures.tsx';
-import { shortNumber, tokensOf } from '../parts/numbers.ts';
 import { BackIcon } from '../parts/icons.tsx';
+import { ChangeLabels } from '../parts/labels.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago, Elapsed, exactTime } from '../parts/time.tsx';
-import { goTo, overviewHref, runHref, type RunRoute } from '../route.ts';
-import type { RunState } from '../state/run.ts';
+import { backHref, goTo, runHref, type RunRoute } from '../route.ts';
+import type { RunState } from '../state/run-state.ts';
 import { Steering } from '../steer/steering.tsx';
 import { Now } from './now.tsx';
 import { shownRunStatus } from './shown-status.ts';
@@ -20,13 +21,15 @@ export const RunHeader = ({ route, state }: { readonly route: RunRoute; readonly
   return (
     <header class="run-header">
       <div class="run-title">
-        <a class="icon-button" href={overviewHref} aria-label="All changes" title="All changes (Esc)">
+        <a class="icon-button" href={backHref()} aria-label="All changes" title="All changes (Esc)">
           <BackIcon />
         </a>
         <h1>
           <bdi>{route.change}</bdi>
         </h1>
         <Status status={shownRunStatus(detail)} />
+        {/* The branch is among the facts. */}
+        <ChangeLabels row={{ ...detail.row, branch: null }} />
         <RunChoice detail={detail} />
       </div>
       {view !== null && <Outcome detail={detail} view={view} />}
@@ -51,7 +54,7 @@ const RunChoice = ({ detail }: { readonly detail: RunDetail }) => {
       {detail.runs.map(({ run, startedAt, status, iterations }, index) => (
         <option key={run} value={run}>
           {index === 0 ? 'Latest run' : `Run of ${startedAt === null ? run : exactTime(startedAt).slice(0, 16)}`}
-          {` · ${status ?? 'unknown'} · ${iterations} iterations`}
+          {` · ${status ?? 'unknown'} · ${pluralise(iterations, 'iteration')}`}
         </option>
       ))}
     </select>
@@ -63,14 +66,13 @@ const Outcome = ({ detail, view }: { readonly detail: RunDetail; readonly view: 
   const attention = detail.isLatest ? detail.row.attention : null;
   const text = attention?.text ?? view.error ?? (view.status === 'running' ? null : view.detail);
   if (text === null) return null;
-  return <p class={`outcome ${attention === null ? '' : 'is-attention'}`}>{text}</p>;
+  return <p class={`outcome ${attention === null ? '' : `is-attention tone-${attentionTone(attention)}`}`}>{text}</p>;
 };
 
 const Facts = ({ detail, view }: { readonly detail: RunDetail; readonly view: RunView }) => {
   const usage = totalUsage(view);
   const tokens = tokensOf(usage);
   const { limits } = view;
-  const isRunning = shownRunStatus(detail) === 'running';
   const tasks =
     detail.tasks === null
       ? view.tasks
@@ -84,7 +86,7 @@ const Facts = ({ detail, view }: { readonly detail: RunDetail; readonly view: Ru
         <Tasks tasks={tasks} />
       </Fact>
       <Fact name="Time" limit={limits.maxDurationMs === null ? null : duration(limits.maxDurationMs)}>
-        <Elapsed ms={view.elapsedMs} sinceMs={isRunning ? new Date(view.updatedAt).getTime() : null} />
+        <Elapsed ms={view.elapsedMs} sinceMs={detail.status === 'running' ? Date.parse(detail.now) : null} />
       </Fact>
       <Fact name="Cost" limit={limits.maxCostUsd === null ? null : `$${limits.maxCostUsd}`}>
         <Cost usage={usage} />

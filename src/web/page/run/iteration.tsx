@@ -1,4 +1,4 @@
-import type { IterationDetail } from '../../api.ts';
+import type { IterationDetail, IterationSummary } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
 import { Diff } from '../diff/diff.tsx';
 import { Cost, Lines } from '../parts/figures.tsx';
@@ -10,10 +10,12 @@ import { Ago } from '../parts/time.tsx';
 import { iterationHref, iterationTabs, runHref, type IterationTab, type RunRoute } from '../route.ts';
 import { runPath } from '../state/client.ts';
 import { useLoaded, type Loaded } from '../state/load.ts';
-import type { RunState } from '../state/run.ts';
+import type { RunState } from '../state/run-state.ts';
 import { Gate } from './gate.tsx';
 import { Conversation } from './conversation.tsx';
+import { shownRunStatus } from './shown-status.ts';
 import { TextFile } from './text-file.tsx';
+import type { Unfinished } from './unfinished.ts';
 
 const labels: Record<IterationTab, string> = {
   conversation: 'Conversation',
@@ -23,24 +25,24 @@ const labels: Record<IterationTab, string> = {
   log: 'Raw log',
 };
 
-/** One iteration. The one that is running has no record yet. */
+/** One iteration. One that is running, or was cut off, has no record. */
 export const Iteration = ({
   route,
   state,
   number,
-  isCurrent,
+  unfinished,
   latest,
 }: {
   readonly route: RunRoute;
   readonly state: RunState;
   readonly number: number;
-  readonly isCurrent: boolean;
+  readonly unfinished: Unfinished | null;
   readonly latest: number;
 }) => {
   const { detail } = state;
   const base = `${runPath(detail.row.change, detail.run)}/iterations/${number}`;
   const summary = state.iterations.find(({ iteration }) => iteration === number) ?? null;
-  const loaded = useLoaded<IterationDetail>(isCurrent ? null : base, summary === null ? 0 : 1);
+  const loaded = useLoaded<IterationDetail>(unfinished === null ? base : null, summary === null ? 0 : 1);
   // An address without a number follows the latest iteration.
   const followed = route.iteration === null ? null : number;
   const tabs = iterationTabs.map((name) => ({
@@ -56,21 +58,9 @@ export const Iteration = ({
           <BackIcon />
         </a>
         <h2>Iteration {number}</h2>
-        {isCurrent ? <Status status="running" /> : summary !== null && <Outcome outcome={summary.outcome} />}
-        {summary !== null && (
-          <span class="iteration-facts number">
-            <span>{duration(summary.durationMs)}</span>
-            {summary.filesChanged !== null && (
-              <span>
-                {pluralise(summary.filesChanged, 'file')}{' '}
-                <Lines insertions={summary.insertions ?? 0} deletions={summary.deletions ?? 0} />
-              </span>
-            )}
-            {summary.usage !== null && <Cost usage={summary.usage} />}
-            {summary.commit !== null && <code title={summary.commit}>{summary.commit.slice(0, 8)}</code>}
-            <Ago at={summary.startedAt} />
-          </span>
-        )}
+        {unfinished !== null && <Status status={shownRunStatus(detail)} />}
+        {summary !== null && <Outcome outcome={summary.outcome} />}
+        {summary !== null && <Facts summary={summary} />}
         {number !== latest && (
           <a class="to-latest" href={runHref(route)}>
             Latest: #{latest}
@@ -79,11 +69,27 @@ export const Iteration = ({
       </div>
       <Tabs tabs={tabs} current={route.iterationTab} label={`Parts of iteration ${number}`} />
       <div class={`iteration-body is-${route.iterationTab}`}>
-        <TabBody {...{ tab: route.iterationTab, base, state, number, isCurrent, loaded }} />
+        <TabBody {...{ tab: route.iterationTab, base, state, number, unfinished, loaded }} />
       </div>
     </section>
   );
 };
+
+const Facts = ({ summary }: { readonly summary: IterationSummary }) => (
+  <span class="iteration-facts number">
+    <span>{duration(summary.durationMs)}</span>
+    {summary.filesChanged === 0 && summary.outcome !== 'no-changes' && <span>no changes</span>}
+    {summary.filesChanged !== null && summary.filesChanged > 0 && (
+      <span>
+        {pluralise(summary.filesChanged, 'file')}{' '}
+        <Lines insertions={summary.insertions ?? 0} deletions={summary.deletions ?? 0} />
+      </span>
+    )}
+    {summary.usage !== null && <Cost usage={summary.usage} />}
+    {summary.commit !== null && <code title={`Commit ${summary.commit}`}>{summary.commit.slice(0, 8)}</code>}
+    <Ago at={summary.startedAt} />
+  </span>
+);
 
 const Outcome = ({ outcome }: { readonly outcome: Parameters<typeof outcomeLook>[0] }) => {
   const { word, tone, Icon } = outcomeLook(outcome);
@@ -100,22 +106,30 @@ interface BodyProps {
   readonly base: string;
   readonly state: RunState;
   readonly number: number;
-  readonly isCurrent: boolean;
+  readonly unfinished: Unfinished | null;
   readonly loaded: Loaded<IterationDetail>;
 }
 
-const TabBody = ({ tab, base, state, number, isCurrent, loaded }: BodyProps) => {
+const TabBody = ({ tab, base, state, number, unfinished, loaded }: BodyProps) => {
   const { detail } = state;
+  const isCurrent = unfinished?.isRunning ?? false;
   switch (tab) {
     case 'conversation':
-      return <Conversation key={state.snapshots} base={base} state={state} number={number} isCurrent={isCurrent} />;
+      return <Conversation base={base} state={state} number={number} isCurrent={isCurrent} />;
     case 'prompt':
-      return <TextFile base={`${base}/prompt`} name={`prompt of iteration ${number}`} isGrowing={false} />;
+      return <TextFile key="prompt" base={`${base}/prompt`} name={`prompt of iteration ${number}`} isGrowing={false} />;
     case 'log':
-      return <TextFile base={`${base}/log`} name={`log of iteration ${number}`} isGrowing={isCurrent} />;
+      return <TextFile key="log" base={`${base}/log`} name={`log of iteration ${number}`} isGrowing={isCurrent} />;
     case 'gate':
     case 'diff':
-      if (isCurrent) return <p class="empty">The iteration is still running.</p>;
+      if (unfinished !== null)
+        return (
+          <p class="empty">
+            {isCurrent
+              ? 'The iteration is still running.'
+              : 'The iteration was cut off. Nothing was checked, and there is no checkpoint of its end.'}
+          </p>
+        );
       if (loaded.state === 'loading') return <Loading />;
       if (loaded.state === 'failed') return <Failure problem={loaded.problem} />;
       if (tab === 'gate') return <Gate detail={loaded.value} />;

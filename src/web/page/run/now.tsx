@@ -2,7 +2,7 @@ import type { JournalEntry } from '../../api.ts';
 import { toolKind } from '../../../text/tool-kind.ts';
 import { duration } from '../../../text/duration.ts';
 import { useNow } from '../state/clock.ts';
-import type { RunState } from '../state/run.ts';
+import type { RunState } from '../state/run-state.ts';
 
 /** What the run does at this moment. */
 export const Now = ({ state }: { readonly state: RunState }) => {

@@ -1,16 +1,19 @@
 import type { RunView } from '../../api.ts';
+import { grouped } from '../../../ralph/usage.ts';
 import { duration } from '../../../text/duration.ts';
 import { Markdown } from '../parts/markdown.tsx';
 import { exactTime } from '../parts/time.tsx';
-import type { RunState } from '../state/run.ts';
+import type { RunState } from '../state/run-state.ts';
 
 /** What was asked for, and under which limits. */
 export const Plan = ({ state: { detail } }: { readonly state: RunState }) => (
   <div class="plan">
-    <div class="plan-side">
-      {detail.tasks !== null && <TaskList tasks={detail.tasks} />}
-      {detail.view !== null && <Settings view={detail.view} />}
-    </div>
+    {(detail.tasks !== null || detail.view !== null) && (
+      <div class="plan-side">
+        {detail.tasks !== null && <TaskList tasks={detail.tasks} />}
+        {detail.view !== null && <Settings view={detail.view} />}
+      </div>
+    )}
     <div class="plan-documents">
       {detail.context && (
         <section class="document">
@@ -64,21 +67,22 @@ const Settings = ({ view }: { readonly view: RunView }) => {
         .join(view.ladder ? ', then ' : ', '),
     ],
     ['Agent since', view.switched ? `iteration ${view.switched.iteration}: ${view.switched.why}` : null],
-    ['Permissions', view.allowAll ? 'everything allowed' : 'own rules of the agent'],
+    ['Permissions', view.allowAll ? 'all allowed (--allow-all)' : 'defaults of the agent'],
     ['Sandbox', view.sandbox ? 'yes' : 'no'],
-    ['Done', `when it prints <promise>${view.completionPromise}</promise>`],
+    ['Completion promise', view.completionPromise],
     ['Verify commands', gate.verify.length === 0 ? 'none' : gate.verify.join('; ')],
     ['Tasks required', gate.requireTasks ? 'yes' : 'no'],
     ['Commits', view.commit ? 'after each iteration' : 'none'],
-    ['Iterations', `${view.minIterations} to ${view.maxIterations ?? 'unlimited'}`],
-    ['Time', limits.maxDurationMs === null ? null : duration(limits.maxDurationMs)],
+    ['Min. iterations', String(view.minIterations)],
+    ['Max. iterations', view.maxIterations === null ? 'unlimited' : String(view.maxIterations)],
+    ['Max. duration', limits.maxDurationMs === null ? null : duration(limits.maxDurationMs)],
     ['Until', limits.untilMs === null ? null : exactTime(limits.untilMs)],
-    ['Cost', limits.maxCostUsd === null ? null : `$${limits.maxCostUsd}`],
-    ['Tokens', limits.maxTokens === null ? null : String(limits.maxTokens)],
+    ['Max. cost', limits.maxCostUsd === null ? null : `$${limits.maxCostUsd}`],
+    ['Max. tokens', limits.maxTokens === null ? null : grouped(limits.maxTokens)],
     ['Iteration timeout', limits.iterationTimeoutMs === null ? null : duration(limits.iterationTimeoutMs)],
     ['Idle timeout', limits.idleTimeoutMs === null ? null : duration(limits.idleTimeoutMs)],
-    ['Failures in a row', limits.maxFailures === null ? null : String(limits.maxFailures)],
-    ['Without changes', limits.maxStalled === null ? null : String(limits.maxStalled)],
+    ['Max. failures', limits.maxFailures === null ? null : `${limits.maxFailures} in a row`],
+    ['Max. stalled', limits.maxStalled === null ? null : `${limits.maxStalled} iterations without changes`],
     ['Folder', view.workspace?.root ?? null],
     ['Branch', view.workspace?.branch ?? null],
   ];

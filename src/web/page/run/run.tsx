@@ -7,9 +7,11 @@ import { useTabState } from '../parts/tab-icon.ts';
 import { Tabs } from '../parts/tabs.tsx';
 import { Charts } from '../charts/charts.tsx';
 import { Diff } from '../diff/diff.tsx';
-import { goTo, overviewHref, runHref, type RunRoute, type RunTab } from '../route.ts';
-import { runPath } from '../state/client.ts';
-import { useRun, type RunState } from '../state/run.ts';
+import { backHref, goTo, replaceRoute, runHref, type RunRoute, type RunTab, sameViewHref } from '../route.ts';
+import { type Problem, runPath } from '../state/client.ts';
+import { useRun } from '../state/run.ts';
+import type { RunState } from '../state/run-state.ts';
+import { lastCheckpoint } from './checkpoints.ts';
 import { RunHeader } from './header.tsx';
 import { Iterations } from './iterations.tsx';
 import { Plan } from './plan.tsx';
@@ -26,23 +28,40 @@ const OpenedRun = ({ route, onSuperseded }: { readonly route: RunRoute; readonly
   const { state, problem } = useRun(route.change, route.run);
   const isOutdated = route.run === 'latest' && state !== null && state.supersededBy !== null;
   useEffect(() => {
-    if (isOutdated) onSuperseded();
+    // What a person types into a dialog is not taken away.
+    if (!isOutdated || document.querySelector('dialog[open]') !== null) return;
+    // A part of the run that is being read stays; without one, the page follows the latest run.
+    const isReading = route.iteration !== null || route.tab !== 'iterations';
+    if (isReading) replaceRoute(sameViewHref(route, { change: route.change, run: state.detail.run }));
+    else onSuperseded();
   }, [isOutdated]);
   useTabTitle(route.change, state);
-  useKeys({ Escape: () => goTo(route.iteration === null ? overviewHref : runHref(route)) });
-  if (state === null) return problem === null ? <Loading what="Loading the run" /> : <Failure problem={problem} />;
+  useKeys({ Escape: () => goTo(route.iteration === null ? backHref() : runHref(route)) });
+  if (state === null) return problem === null ? <Loading what="Loading the run" /> : <NoRun problem={problem} />;
   return (
     <div class="run">
       <RunHeader route={route} state={state} />
-      {state.supersededBy !== null && (
+      {(!state.detail.isLatest || state.supersededBy !== null) && (
         <p class="notice tone-warn">
-          A newer run of this change has started. <a href={runHref({ change: route.change })}>Show it</a>
+          This is an earlier run of the change. Only the latest one can be steered.{' '}
+          <a href={runHref(route.run === 'latest' ? route : { change: route.change })} onClick={onSuperseded}>
+            Show the latest run
+          </a>
         </p>
       )}
       {hasRun(state) ? <RunTabs route={route} state={state} /> : <Plan state={state} />}
     </div>
   );
 };
+
+const NoRun = ({ problem }: { readonly problem: Problem }) => (
+  <>
+    <Failure problem={problem} />
+    <p>
+      <a href={backHref()}>All changes</a>
+    </p>
+  </>
+);
 
 const hasRun = ({ detail }: RunState): boolean => detail.view !== null || detail.lastIteration > 0;
 
@@ -74,12 +93,9 @@ const RunTabs = ({ route, state }: { readonly route: RunRoute; readonly state: R
 
 /** What the run has changed, from its first iteration to its last one. */
 const AllChanges = ({ state: { detail, iterations } }: { readonly state: RunState }) => {
-  const numbers = detail.checkpoints.filter((name) => /^\d+$/.test(name)).map(Number);
-  const last = Math.max(
-    0,
-    ...numbers,
-    ...iterations.filter(({ checkpoint }) => checkpoint !== null).map((one) => one.iteration),
-  );
+  // The list of checkpoints may be older than the last iteration.
+  const recorded = iterations.findLast(({ checkpoint }) => checkpoint !== null)?.iteration ?? 0;
+  const last = Math.max(lastCheckpoint(detail.checkpoints), recorded);
   if (last === 0) return <p class="empty">There is nothing to compare yet: the run has no checkpoint.</p>;
   return <Diff path={runPath(detail.row.change, detail.run)} range={{ from: '0', to: String(last) }} />;
 };

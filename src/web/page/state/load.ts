@@ -1,17 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, type Problem } from './client.ts';
+import { useStore } from './store.ts';
+import { reconnections } from './stream.ts';
 
 export type Loaded<Value> =
   | { readonly state: 'loading' }
   | { readonly state: 'failed'; readonly problem: Problem }
   | { readonly state: 'ready'; readonly value: Value };
 
-/** What the server answers; null asks for nothing. `version` changes when it has to be read again. */
+/**
+ * What the server answers; null asks for nothing. `version` changes when it has to be read again. What failed is read again
+ * when the server is back.
+ */
 export const useLoaded = <Value>(path: string | null, version: number | string = 0): Loaded<Value> => {
   const [loaded, setLoaded] = useState<{ readonly path: string | null; readonly value: Loaded<Value> }>({
     path: null,
     value: { state: 'loading' },
   });
+  const attempt = useAttempt(loaded.value.state === 'failed');
   useEffect(() => {
     if (path === null) return undefined;
     const abort = new AbortController();
@@ -23,6 +29,16 @@ export const useLoaded = <Value>(path: string | null, version: number | string =
       setLoaded({ path, value });
     });
     return () => abort.abort();
-  }, [path, version]);
+  }, [path, version, attempt]);
   return loaded.path === path ? loaded.value : { state: 'loading' };
+};
+
+/** A number that changes when the server is back and something has failed, which is then to be tried again. */
+export const useAttempt = (hasFailed: boolean): number => {
+  const reached = useStore(reconnections);
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    if (hasFailed) setAttempt(reached);
+  }, [reached]);
+  return attempt;
 };

@@ -41,12 +41,17 @@ export const useProject = (): Overview | null => {
   return useStore(overview);
 };
 
-const readOverview = async (): Promise<Problem | null> => {
-  const answer = await get<Overview>('/overview');
-  if (!answer.ok) return answer.problem;
-  take(answer.value);
-  return null;
+/** One answer is enough for all who ask at the same time. */
+const readOverview = (): Promise<Problem | null> => {
+  reading ??= get<Overview>('/overview').then((answer) => {
+    reading = null;
+    if (!answer.ok) return answer.problem;
+    take(answer.value);
+    return null;
+  });
+  return reading;
 };
+let reading: Promise<Problem | null> | null = null;
 
 /** Follows the overview while the component is shown. */
 export const useOverview = (): { readonly overview: Overview | null; readonly problem: Problem | null } => {

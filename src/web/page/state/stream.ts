@@ -7,6 +7,9 @@ export type Connection = 'connecting' | 'live' | 'reconnecting' | 'signed-out';
 /** How the page is connected to the server: it has one stream at a time. */
 export const connection = createStore<Connection>('connecting');
 
+/** How often the server was reached again after it could not be reached: what failed meanwhile is read again. */
+export const reconnections = createStore(0);
+
 export interface StreamOptions<Message> {
   /** Below `/api/stream`. */
   readonly path: string;
@@ -23,81 +26,100 @@ const hiddenAfterMs = 10_000;
 const pollMs = 15_000;
 const [firstDelayMs, longestDelayMs] = [500, 15_000];
 /** How soon the page asks again for a stream that the server does not have yet. */
-const missingMs = 1500;
-/** For a server that sends a ping every 15 s. */
+const [firstMissingMs, longestMissingMs] = [1500, 6000];
+/** For a server that sends a ping every 15 s. It is compared with the clock, so that a laptop that was asleep notices. */
 const silentAfterMs = 45_000;
+const silenceCheckMs = 5000;
 
 const signedOut = new Set(['unauthorized', 'forbidden']);
 
 /** Follows a stream until the returned function is called. Connects again by itself, sooner when the page is shown. */
 export const openStream = <Message>({ path, onMessage, read }: StreamOptions<Message>): (() => void) => {
   let source: EventSource | null = null;
-  let failures = 0;
+  let [failures, missing] = [0, 0];
   let isClosed = false;
+  /** The page is hidden, and has given its connection back. */
+  let isAsleep = false;
+  let heardAtMs = 0;
+  /** Of the last message: a new connection continues behind it. */
+  let lastId = '';
   const timers = { retry: 0, hide: 0, poll: 0, silence: 0 };
 
   const close = () => {
     source?.close();
     source = null;
-    clearTimeout(timers.silence);
+    clearInterval(timers.silence);
   };
   const heard = () => {
-    failures = 0;
-    connection.set('live');
-  };
-  const pinged = () => {
-    heard();
-    clearTimeout(timers.silence);
-    timers.silence = window.setTimeout(() => void recover(), silentAfterMs);
+    [failures, missing] = [0, 0];
+    heardAtMs = Date.now();
+    setConnection('live');
   };
   const connect = () => {
     clearTimeout(timers.retry);
     clearInterval(timers.poll);
     close();
-    source = new EventSource(`/api/stream${path}`);
+    isAsleep = false;
+    heardAtMs = Date.now();
+    source = new EventSource(`/api/stream${path}${lastId === '' ? '' : `?after=${encodeURIComponent(lastId)}`}`);
     source.addEventListener('open', heard);
-    source.addEventListener('ping', pinged);
-    source.addEventListener('message', ({ data }: MessageEvent<string>) => {
+    source.addEventListener('ping', heard);
+    source.addEventListener('message', ({ data, lastEventId }: MessageEvent<string>) => {
       heard();
+      lastId = lastEventId;
       onMessage(parseJsonText(data) as Message);
     });
     source.addEventListener('error', failed);
+    timers.silence = window.setInterval(() => {
+      if (Date.now() - heardAtMs > silentAfterMs) void recover();
+    }, silenceCheckMs);
   };
   const failed = () => {
     // The browser tries once more by itself, and continues where it was.
     const isRetrying = source?.readyState === EventSource.CONNECTING && failures++ === 0;
-    if (isRetrying) connection.set('reconnecting');
+    if (isRetrying) setConnection('reconnecting');
     else void recover();
   };
   /** Finds out what is wrong, and connects again after a while that grows. */
   const recover = async () => {
     close();
     const problem = await read();
-    if (isClosed) return;
+    if (isClosed || isAsleep) return;
     const isMissing = problem === null || problem.code === 'not-found';
-    connection.set(isMissing ? 'live' : signedOut.has(problem.code) ? 'signed-out' : 'reconnecting');
-    const delay = isMissing ? missingMs : Math.min(longestDelayMs, firstDelayMs * 2 ** failures++);
+    setConnection(isMissing ? 'live' : signedOut.has(problem.code) ? 'signed-out' : 'reconnecting');
+    const delay = isMissing
+      ? Math.min(longestMissingMs, firstMissingMs * 2 ** missing++)
+      : Math.min(longestDelayMs, firstDelayMs * 2 ** failures++);
     clearTimeout(timers.retry);
     timers.retry = window.setTimeout(connect, delay * (0.75 + Math.random() / 2));
   };
+  const sleep = () => {
+    isAsleep = true;
+    close();
+    clearTimeout(timers.retry);
+    clearInterval(timers.poll);
+    timers.poll = window.setInterval(() => void read(), pollMs);
+  };
   const visibilityChanged = () => {
     clearTimeout(timers.hide);
-    if (document.visibilityState === 'hidden') {
-      timers.hide = window.setTimeout(() => {
-        close();
-        clearTimeout(timers.retry);
-        clearInterval(timers.poll);
-        timers.poll = window.setInterval(() => void read(), pollMs);
-      }, hiddenAfterMs);
-      return;
+    if (document.visibilityState === 'hidden') timers.hide = window.setTimeout(sleep, hiddenAfterMs);
+    else if (source === null) {
+      connect();
+      // A stream resumes with what happened in the run, not with what else has changed.
+      void read();
     }
-    if (source === null) connect();
+  };
+  const cameOnline = () => {
+    if (!isAsleep) connect();
   };
 
-  connection.set('connecting');
+  // What was live a moment ago, for another view, most likely still is.
+  if (connection.get() !== 'live') connection.set('connecting');
   connect();
+  // A page may be opened in the background.
+  visibilityChanged();
   document.addEventListener('visibilitychange', visibilityChanged);
-  addEventListener('online', connect);
+  addEventListener('online', cameOnline);
   return () => {
     isClosed = true;
     close();
@@ -105,6 +127,13 @@ export const openStream = <Message>({ path, onMessage, read }: StreamOptions<Mes
     clearTimeout(timers.hide);
     clearInterval(timers.poll);
     document.removeEventListener('visibilitychange', visibilityChanged);
-    removeEventListener('online', connect);
+    removeEventListener('online', cameOnline);
   };
+};
+
+const setConnection = (next: Connection): void => {
+  const before = connection.get();
+  connection.set(next);
+  if (next === 'live' && (before === 'reconnecting' || before === 'signed-out'))
+    reconnections.set(reconnections.get() + 1);
 };

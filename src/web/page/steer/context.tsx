@@ -1,18 +1,21 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
-import { runAction } from './run-action.ts';
+import { OutcomeText } from './outcome.tsx';
+import { type Outcome, runFromDialog } from './run-action.ts';
 
 /** Says a word to the agent. */
 export const ContextDialog = ({ change, onClose }: { readonly change: string; readonly onClose: () => void }) => {
   const [text, setText] = useState('');
   const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Outcome | null>(null);
   const send = async (event: Event) => {
     event.preventDefault();
-    if (text.trim() === '') return;
+    if (text.trim() === '' || isBusy) return;
     setBusy(true);
-    const isDone = await runAction({ kind: 'add-context', change, text });
+    const outcome = await runFromDialog({ kind: 'add-context', change, text });
     setBusy(false);
-    if (isDone) onClose();
+    if (outcome.ok) onClose();
+    else setFailure(outcome);
   };
   const pressed = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void send(event);
@@ -30,6 +33,7 @@ export const ContextDialog = ({ change, onClose }: { readonly change: string; re
           placeholder="Use the existing parser in src/parse.ts"
           required
         />
+        {failure !== null && <OutcomeText outcome={failure} />}
         <div class="dialog-buttons">
           <button type="button" onClick={onClose}>
             Cancel

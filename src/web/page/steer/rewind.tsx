@@ -3,15 +3,15 @@ import { Diff } from '../diff/diff.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { outcomeLook } from '../parts/status.tsx';
 import { runPath } from '../state/client.ts';
-import type { RunState } from '../state/run.ts';
+import { lastCheckpoint } from '../run/checkpoints.ts';
+import type { RunState } from '../state/run-state.ts';
 import { Confirmation } from './confirm.tsx';
 
 /** Takes the files back to how they were after an iteration. */
 export const RewindDialog = ({ state, onClose }: { readonly state: RunState; readonly onClose: () => void }) => {
   const { detail, iterations } = state;
   const names = detail.checkpoints;
-  const numbers = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  const last = Math.max(0, ...numbers);
+  const last = lastCheckpoint(names);
   const [chosen, choose] = useState<string | null>(null);
   // Checkpoints may still be added to the list while the dialog is open.
   const to = chosen ?? String(Math.max(0, last - 1));

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Action, RowStatus, StartOptions } from '../../api.ts';
+import { isOpen } from '../../../ralph/view.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Confirmation } from './confirm.tsx';
 
@@ -13,48 +14,52 @@ export const StartDialog = ({
   readonly status: RowStatus;
   readonly onClose: () => void;
 }) => {
-  const canResume = status === 'interrupted' || status === 'running';
+  const canResume = isOpen({ status });
   const [action, setAction] = useState<Action | null>(null);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     setAction({ kind: 'start', change, ...optionsOf(new FormData(event.currentTarget as HTMLFormElement)) });
   };
   return (
-    <Dialog title={canResume ? `Resume ${change}` : `Start ${change}`} onClose={onClose} wide={action !== null}>
-      {action === null ? (
-        <form onSubmit={submit} class="start-form">
-          <label for="start-prompt">What to do, besides the change itself</label>
-          <textarea id="start-prompt" name="prompt" rows={3} placeholder="Optional" />
-          <div class="fields">
-            <Field name="harness" label="Agent" placeholder="as configured" />
-            <Field name="model" label="Model" placeholder="as configured" />
-            <Field name="maxIterations" label="Iterations at most" placeholder="as configured" type="number" min={1} />
-            <Field
-              name="maxCostUsd"
-              label="Cost at most, in $"
-              placeholder="as configured"
-              type="number"
-              min={0}
-              step="any"
-            />
-            <Field name="maxDuration" label="Time at most" placeholder="8h" />
-          </div>
-          {canResume && (
-            <label class="check">
-              <input type="checkbox" name="fresh" /> Start a new run instead of resuming
-            </label>
-          )}
-          <div class="dialog-buttons">
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="submit" class="primary">
-              Preview
-            </button>
-          </div>
-        </form>
-      ) : (
-        <Confirmation verb={canResume ? 'Resume' : 'Start'} action={action} onClose={onClose} />
+    <Dialog title={canResume ? `Resume ${change}` : `Start ${change}`} onClose={onClose} wide>
+      <form onSubmit={submit} hidden={action !== null}>
+        <label for="start-prompt">Prompt, besides the documents of the change</label>
+        <textarea id="start-prompt" name="prompt" rows={3} placeholder="Optional" />
+        <div class="fields">
+          <Field name="harness" label="Agent" placeholder="as configured" />
+          <Field name="model" label="Model" placeholder="as configured" />
+          <Field name="maxIterations" label="Max. iterations" placeholder="as configured" type="number" min={1} />
+          <Field
+            name="maxCostUsd"
+            label="Max. cost in $"
+            placeholder="as configured"
+            type="number"
+            min={0}
+            step="any"
+          />
+          <Field name="maxDuration" label="Max. duration" placeholder="as configured, such as 8h" />
+        </div>
+        {canResume && (
+          <label class="check">
+            <input type="checkbox" name="fresh" /> Start a new run instead of resuming
+          </label>
+        )}
+        <div class="dialog-buttons">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary">
+            Preview
+          </button>
+        </div>
+      </form>
+      {action !== null && (
+        <Confirmation
+          verb={canResume ? 'Resume' : 'Start'}
+          action={action}
+          onBack={() => setAction(null)}
+          onClose={onClose}
+        />
       )}
     </Dialog>
   );

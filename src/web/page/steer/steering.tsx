@@ -3,7 +3,7 @@ import type { Action } from '../../api.ts';
 import { useKeys } from '../parts/keys.tsx';
 import { shownRunStatus } from '../run/shown-status.ts';
 import { useProject } from '../state/overview.ts';
-import type { RunState } from '../state/run.ts';
+import type { RunState } from '../state/run-state.ts';
 import { ConfirmDialog } from './confirm.tsx';
 import { ContextDialog } from './context.tsx';
 import { ActionOutcome } from './outcome.tsx';
@@ -19,7 +19,8 @@ export const Steering = ({ state }: { readonly state: RunState }) => {
   const [opened, setOpened] = useState<Opened | null>(null);
   const { detail } = state;
   const { change } = detail.row;
-  const canSteer = project !== null && !project.readOnly && detail.isLatest;
+  const isGone = detail.row.archived || detail.row.deleted;
+  const canSteer = project !== null && !project.readOnly && detail.isLatest && !isGone;
   useKeys({
     c: () => {
       if (canSteer) setOpened('context');
@@ -30,7 +31,7 @@ export const Steering = ({ state }: { readonly state: RunState }) => {
     return (
       <p class="hint">Read-only: spool web was started with --read-only, so runs can be watched but not steered.</p>
     );
-  if (!detail.isLatest) return <p class="hint">An earlier run of this change. Only the latest one can be steered.</p>;
+  if (!detail.isLatest) return null;
   const close = () => setOpened(null);
   return (
     <>
@@ -66,21 +67,24 @@ export const Steering = ({ state }: { readonly state: RunState }) => {
 
 const Buttons = ({ state, open }: { readonly state: RunState; readonly open: (dialog: Opened) => void }) => {
   const { detail } = state;
-  const { change, branch, landed } = detail.row;
+  const { change, branch, landed, archived, deleted } = detail.row;
   const status = shownRunStatus(detail);
   const isRunning = detail.status === 'running';
+  const isGone = archived || deleted;
   const requested = detail.view?.requested ?? null;
   const isPausing = status === 'paused' || requested === 'pause';
   return (
     <>
-      {!isRunning && (
-        <button type="button" class="primary" onClick={() => open('start')}>
-          {status === 'interrupted' ? 'Resume…' : 'Start…'}
+      {!isRunning && !isGone && (
+        <button type="button" class={status === 'complete' ? '' : 'primary'} onClick={() => open('start')}>
+          {status === 'interrupted' ? 'Resume…' : status === 'none' ? 'Start…' : 'Start again…'}
         </button>
       )}
-      <button type="button" onClick={() => open('context')} aria-keyshortcuts="c">
-        Add context…
-      </button>
+      {!isGone && (
+        <button type="button" onClick={() => open('context')} aria-keyshortcuts="c">
+          Add context…
+        </button>
+      )}
       {detail.context && (
         <button type="button" onClick={() => open('clear-context')}>
           Clear context…

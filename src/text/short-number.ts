@@ -1,10 +1,3 @@
-import type { Usage } from '../../api.ts';
-
-export const tokensOf = (usage: Usage | null): number | null =>
-  usage === null || (usage.inputTokens === null && usage.outputTokens === null)
-    ? null
-    : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
-
 /** `950`, `37.8k`, `2.1m` */
 export const shortNumber = (count: number): string => {
   if (count < 1000) return String(count);
