@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readReport } from '../../../src/proof/reports/read-report.ts';
-import { mutate, mutationsOf } from '../../support/mutations.ts';
+import { checkDamagedReports } from '../../support/damaged-reports.ts';
 import { root } from '../../support/project.ts';
-import { formatOfReport, recordedReports } from '../../support/reports.ts';
+import { recordedReports } from '../../support/reports.ts';
 
 const folder = join(root, 'test/fixtures/reports');
 
@@ -275,20 +274,5 @@ test('large reports end in bounded time, with results or a problem', async () =>
 });
 
 test('damaged reports have results or one problem', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...recordedReports()).chain((report) =>
-        fc.record({
-          report: fc.constant(report),
-          mutations: fc.array(mutationsOf(formatOfReport(report.name)), { minLength: 1, maxLength: 3 }),
-        }),
-      ),
-      async ({ report, mutations }) => {
-        const bytes = mutate(report.bytes, formatOfReport(report.name), mutations);
-        const found = await readReport(bytes, report.name);
-        if (found.kind === 'problem') expect(found.message).toMatch(/^[^\n]{1,300}\.$/);
-      },
-    ),
-    { numRuns: 100, interruptAfterTimeLimit: 20_000 },
-  );
+  await checkDamagedReports({ numRuns: 60 });
 });
