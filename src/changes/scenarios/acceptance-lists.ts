@@ -192,11 +192,10 @@ const contentOf = ({ first, lines, line }: Omit<Item, 'number' | 'isFirst'>) => 
 /** Characters. */
 const longestTitle = 200;
 
-/** The line without marks of emphasis and code, shortened. */
+/** The line without marks of emphasis and code. A long one is cut between words. */
 const titleOf = (text: string): string => {
   const plain = text.replaceAll(/\*\*|__|`/g, '').trim();
   if (plain.length <= longestTitle) return plain;
-  return `${Array.from(plain.slice(0, 2 * longestTitle))
-    .slice(0, longestTitle - 1)
-    .join('')}…`;
+  const end = plain.lastIndexOf(' ', longestTitle);
+  return `${plain.slice(0, end === -1 ? 0 : end)}…`;
 };

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../text/shape.ts';
 import type { TestResult } from '../test-result.ts';
-import { createResults, eachLine, ReportProblem } from './report.ts';
+import { createResults, eachLine, extended, ReportProblem } from './report.ts';
 
 /** Whether a line is an event of `go test -json`. */
 export const isGoEvent = (line: string): boolean =>
@@ -29,7 +29,7 @@ export const readGo = (text: string): TestResult[] => {
     if (typeof name !== 'string' || typeof action !== 'string') continue;
     const own = packageOf(name);
     if (typeof test !== 'string') {
-      if (action === 'output' && typeof output === 'string') own.output = more(own.output, output);
+      if (action === 'output' && typeof output === 'string') own.output = extended(own.output, output);
       const status = statuses[action];
       if (status === undefined) continue;
       own.isDone = true;
@@ -40,7 +40,7 @@ export const readGo = (text: string): TestResult[] => {
     if (!running.has(key)) running.set(key, { name, test, output: '' });
     const now = running.get(key)!;
     if (action === 'output' && typeof output === 'string' && !isFrame.test(output))
-      now.output = more(now.output, output);
+      now.output = extended(now.output, output);
     const status = statuses[action];
     if (status === undefined) continue;
     running.delete(key);
@@ -77,8 +77,3 @@ const statuses: Readonly<Record<string, TestResult['status'] | undefined>> = Obj
 
 /** What Go prints around the output of a test. */
 const isFrame = /^\s*(?:===|---) /;
-
-const longestOutput = 2000;
-
-const more = (text: string, output: string): string =>
-  text.length >= longestOutput ? text : text + output.slice(0, longestOutput);

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 import type { TestResult } from '../test-result.ts';
-import { createResults, deepest, isFileName, ReportProblem } from './report.ts';
+import { createResults, deepest, extended, isFileName, ReportProblem, shortened } from './report.ts';
 
 /** Reads a JUnit report, as a stream of tags. Entities are not expanded, and nothing else is loaded. */
 export const readJunit = (text: string): TestResult[] => {
@@ -13,7 +13,7 @@ export const readJunit = (text: string): TestResult[] => {
   let current: Case | null = null;
   let outcome: Outcome | null = null;
   const take = (part: string) => {
-    if (outcome !== null && outcome.text.length < longestText) outcome.text += part.slice(0, longestText);
+    if (outcome !== null) outcome.text = extended(outcome.text, part);
   };
   parser.on('error', (error) => {
     // Runners write control characters, as such or as numbers.
@@ -32,7 +32,7 @@ export const readJunit = (text: string): TestResult[] => {
   parser.on('opentag', ({ name, attributes: given }) => {
     const valueOf = (key: string) => (given[key] ?? '') as string;
     if (depth === 1 && name !== 'testsuites' && name !== 'testsuite')
-      throw new ReportProblem(`is XML, but not a JUnit report: it begins with <${name.slice(0, 40)}>`);
+      throw new ReportProblem(`is XML, but not a JUnit report: it begins with <${shortened(name, 40)}>`);
     if (name === 'testsuite') suites.push(unquoted(valueOf('name')));
     else if (name === 'testcase' && current === null) {
       const [own, className, file, time] = ['name', 'classname', 'file', 'time'].map(valueOf);
@@ -57,7 +57,7 @@ export const readJunit = (text: string): TestResult[] => {
     if (outcome !== null && depth === current.depth) {
       // A test that is skipped or to do may fail as well.
       if (current.status === 'passed' || (current.status === 'failed' && outcome.status !== 'failed'))
-        Object.assign(current, { status: outcome.status, message: outcome.message || outcome.text.trim() });
+        Object.assign(current, { status: outcome.status, message: outcome.message || outcome.text });
       outcome = null;
     }
     if (depth !== current.depth - 1) return;
@@ -71,7 +71,6 @@ export const readJunit = (text: string): TestResult[] => {
 };
 
 const chunk = 64 * 1024;
-const longestText = 2000;
 const mostAttributes = 1000;
 const mostErrors = 1000;
 
@@ -98,7 +97,7 @@ const withoutControls = (text: string): string =>
 
 const problemOf = ({ message }: Error): string => {
   const [, line, what] = /^(\d+):\d+: (.*)$/s.exec(message) ?? [null, null, message];
-  return `is not a complete XML file (${line === null ? '' : `line ${line}: `}${what!.slice(0, 100).replace(/\.$/, '')})`;
+  return `is not a complete XML file (${line === null ? '' : `line ${line}: `}${shortened(what!, 100).replace(/\.$/, '')})`;
 };
 
 /** node:test escapes quotes twice. */

@@ -28,16 +28,16 @@ export const createResults = () => {
   return {
     results,
     add: ({ names, status, file = null, message = null, durationMs = null }: FoundTest): void => {
-      const shown = names.map((name) => cut(name, longestName).trim()).filter((name) => name !== '');
+      const shown = names.map((name) => shortened(name, longestName)).filter((name) => name !== '');
       const title = shown.join(' > ');
-      const text = message === null ? null : cut(message.trim(), longestMessage) || null;
+      const text = message === null ? null : shortened(message, longestMessage) || null;
       size += title.length + (text?.length ?? 0);
       if (results.length >= mostResults) throw new ReportProblem(`has more than ${mostResults} tests`);
       if (size > longestTexts) throw new ReportProblem('has titles that are too long');
       results.push({
         names: shown,
         title,
-        file: file === null ? null : cut(file, longestName),
+        file: file === null || file.length > longestName ? null : file,
         status,
         message: text,
         durationMs: durationMs !== null && Number.isFinite(durationMs) && durationMs >= 0 ? durationMs : null,
@@ -48,12 +48,18 @@ export const createResults = () => {
 
 export type Results = ReturnType<typeof createResults>;
 
-/** Never between the two halves of a character. */
-const cut = (text: string, length: number): string => {
-  if (text.length <= length) return text;
-  const part = text.slice(0, length);
-  return /[\ud800-\udbff]$/.test(part) ? part.slice(0, -1) : part;
+/** Cuts between words, so that no part of a secret remains, which a redactor would not recognise. */
+export const shortened = (text: string, length: number): string => {
+  if (text.length <= length) return text.trim();
+  const part = text.slice(0, length + 1);
+  let end = length;
+  while (end > 0 && !/\s/.test(part[end]!)) end--;
+  return part.slice(0, end).trim();
 };
+
+/** Adds to a text that is shortened later, at a place before the one where this drops the rest. */
+export const extended = (text: string, part: string): string =>
+  text.length > 2 * longestMessage ? text : text + part.slice(0, 2 * longestMessage);
 
 /** Suites in suites. No real report has as many. */
 export const deepest = 100;

@@ -1,5 +1,14 @@
 import type { TestResult } from '../test-result.ts';
-import { createResults, deepest, eachLine, isFileName, ReportProblem, type Results } from './report.ts';
+import {
+  createResults,
+  deepest,
+  eachLine,
+  extended,
+  isFileName,
+  ReportProblem,
+  type Results,
+  shortened,
+} from './report.ts';
 
 export const isTapVersion = (line: string): boolean => /^TAP version \d+\s*$/.test(line);
 export const isTapPlan = (line: string): boolean => /^1\.\.\d+\s*(?:#.*)?$/s.test(line);
@@ -86,7 +95,7 @@ const createParser = () => {
       const [, file] = /^location: ['"]?([^'"]{1,1000}?):\d+:\d+['"]?$/.exec(content) ?? [];
       if (ms !== undefined) last.durationMs = Number(ms);
       else if (file !== undefined) last.file = file;
-      else if (last.message.length < longestMessage) last.message += `${content.slice(0, longestMessage)}\n`;
+      else last.message = extended(last.message, `${content}\n`);
     }
   };
   const readComment = (content: string, indent: number) => {
@@ -112,7 +121,7 @@ const createParser = () => {
       const plan = /^1\.\.(\d{1,9})\s*(?:#.*)?$/s.exec(content)?.[1];
       if (content.startsWith('#')) readComment(content, indent);
       else if (/^Bail out!/i.test(content))
-        throw new ReportProblem(`bailed out (${content.slice(9, 109).trim() || 'no reason'})`);
+        throw new ReportProblem(`bailed out (${shortened(content.slice(9), 100) || 'no reason'})`);
       else if (plan !== undefined) frameAt(indent).plan = Number(plan);
       else if (content === '}') frameAt(indent);
       else if (point !== null) {
@@ -139,7 +148,6 @@ const createParser = () => {
 
 const mostPoints = 200_000;
 const mostGroups = 100_000;
-const longestMessage = 2000;
 
 const checkPlan = ({ plan, points }: Frame): void => {
   if (plan !== null && plan !== points.length)

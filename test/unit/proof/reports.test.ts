@@ -248,6 +248,24 @@ describe('JSON', () => {
   });
 });
 
+test('no part of a secret remains where a text is shortened', async () => {
+  const secret = `ghp_${'a1B2'.repeat(9)}`;
+  const before = 'word '.repeat(396);
+  const found = async (text: string, name: string) => {
+    const report = await readReport(Buffer.from(text), name);
+    return report.kind === 'results' ? report.results[0]?.message : report;
+  };
+  const message = `${before}${secret} ${'more '.repeat(2000)}`;
+  expect(
+    await found(`<testsuite><testcase name="a"><failure>${message}</failure></testcase></testsuite>`, 'r.xml'),
+  ).toBe(before.trim());
+  expect(await found(`1..1\nnot ok 1\n  ---\n  ${message}\n  ...\n`, 'r.tap')).toBe(before.trim());
+  const go = [{ Action: 'output', Output: message }, { Action: 'fail' }];
+  const events = go.map((event) => JSON.stringify({ ...event, Package: 'p', Test: 'T' }));
+  expect(await found(events.join('\n'), 'r.json')).toBe(before.trim());
+  expect(await problem(`1..1\nok\nBail out! ${'w '.repeat(35)}${secret}`)).not.toContain('ghp_');
+});
+
 test('large reports end in bounded time, with results or a problem', async () => {
   const mb = 1024 * 1024;
   const start = process.cpuUsage();
