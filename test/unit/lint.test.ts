@@ -64,8 +64,10 @@ test('files of a project or worktree outside of .spool are written with a check 
 
 /** Files that shorten texts themselves, and why no part of a secret remains of them. */
 const shortening: Readonly<Record<string, string>> = {
+  'changes/scenarios/acceptance-lists.ts': 'cuts between words',
   'errors.ts': 'cuts between words',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
+  'proof/source-links.ts': 'the line is only searched',
   'ralph/handover/notes.ts': 'the records are redacted',
   'ralph/prompt.ts': 'the records are redacted',
   'run/work/commit-subject.ts': 'the text is redacted before',
