@@ -1,4 +1,4 @@
-import type { GatePlan } from './plan.ts';
+import { gateCommands, type GatePlan } from './plan.ts';
 import type { GateReport, GateRun } from './record.ts';
 import type { Verdict } from './iteration.ts';
 import { grouped } from './usage.ts';
@@ -11,9 +11,9 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
 
 /** Whether verify commands run after such an iteration, provided that the cheap checks pass. */
 export const runsCommands = (
-  { verify, verifyEach }: GatePlan,
+  gate: GatePlan,
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
-): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'rate-limit'));
+): boolean => gateCommands(gate).length > 0 && (completionFound || (gate.verifyEach && error?.kind !== 'rate-limit'));
 
 export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
   tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(hasPassed);

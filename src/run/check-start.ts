@@ -12,6 +12,7 @@ import { startStopwatch, type Stopwatch } from '../process/timers.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
 import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
+import { withScenarioCommands } from './plan/scenario-commands.ts';
 import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
@@ -48,7 +49,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const found = await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
   const reused = earlier && spec === given ? reusePlan(earlier.planned) : null;
-  const planned = reused ?? planRun({ ...spec, env }, lastRun);
+  const planned = reused ?? planRun(await withScenarioCommands({ ...spec, env }, lastRun), lastRun);
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   const usable = usableAgents(planned.plan, spec, services);

@@ -231,6 +231,11 @@ export const gatePlan: Shape<GatePlan> = named(
     verifyEach: withDefault(false, boolean),
     requireTasks: withDefault(false, boolean),
     allowTampering: withDefault(false, boolean),
+    // Missing if they are not set, so that the gate of an older run is the same.
+    requireScenarios: droppedIfInvalid(yes),
+    redFirst: droppedIfInvalid(yes),
+    reports: droppedIfInvalid(listOf(text)),
+    scenarioCommands: droppedIfInvalid(mapOf(listOf(text))),
   }),
 );
 
