@@ -17,7 +17,7 @@ import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
-import { checkAssignment, readAssignment } from './assignment.ts';
+import { checkAssignment, checkScenarios, readAssignment } from './assignment.ts';
 import { readLastRun } from './resume/last-run.ts';
 import { withNewUntil } from './resume/new-until.ts';
 import { stateFolder } from '../store/paths.ts';
@@ -52,6 +52,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   const planned = reused ?? planRun(await withScenarioCommands({ ...spec, env }, lastRun), lastRun);
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
+  if (!spec.newChange) await checkScenarios(spec, planned.plan);
   const usable = usableAgents(planned.plan, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
