@@ -1,3 +1,4 @@
+import { scenarioIdsElsewhere } from '../../changes/scenarios/elsewhere.ts';
 import { scenariosOf } from '../../changes/scenarios/scenarios.ts';
 import type { ShellResult, ShellRun } from '../../process/shell.ts';
 import { linkScenarios } from '../../proof/links.ts';
@@ -36,7 +37,7 @@ export interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
 
 /** Returns null if the change has no scenarios, and none are required. */
 export const openProofGate = (context: ProofContext): ProofGate | null => {
-  const { plan, workProject, target, env, sandbox } = context;
+  const { plan, project, workProject, target, env, sandbox } = context;
   const scenarios = readScenarios(context);
   if (scenarios.length === 0 && !plan.gate.requireScenarios) return null;
   const tests = new Map<string, readonly TestResult[]>();
@@ -62,7 +63,12 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
         commit: gated.commit ?? context.view().commits?.last ?? null,
         at: new Date().toISOString(),
         scenarios,
-        links: linkScenarios({ scenarios, sources, results }),
+        links: linkScenarios({
+          scenarios,
+          sources,
+          results,
+          elsewhere: await scenarioIdsElsewhere(project, target.id),
+        }),
         commands,
         scenarioCommands: plan.gate.scenarioCommands ?? {},
       };
