@@ -119,6 +119,15 @@ test('adds nothing @scenario ${noNumbers}', () => assert.equal(sum(), 0));`)}\n$
     expect(proof).toMatchObject({ hash, commit: project.git('rev-parse', 'HEAD'), run: lastOf(project).run });
     expect(proof!.checkpoint).toBe(lastOf(project).checkpoint);
     expect((await project.spool('status', change)).stdout).toContain('  Scenarios   2/2 proven\n');
+
+    // What was proven is stale when a person changes the text, and archiving can demand proof.
+    project.write(spec, project.read(spec).replace('is 0', 'is zero'));
+    expect(await project.spool('archive', change, '--require-scenarios')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`1 of 2 scenarios; ${noNumbers}: its text changed since it was proven`),
+    });
+    project.write(spec, project.read(spec).replace('is zero', 'is 0'));
+    expect(await project.spool('archive', change, '--require-scenarios')).toMatchObject({ code: 0 });
   });
 
   test('is refused for a change without scenarios, and if nothing can prove them', async () => {
