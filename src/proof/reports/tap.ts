@@ -83,7 +83,7 @@ const createParser = () => {
     if (content === '...') isYaml = false;
     else if (last !== null) {
       const [, ms] = /^duration_ms: (\d+(?:\.\d+)?)/.exec(content) ?? [];
-      const [, file] = /^(?:location|at): ['"]?([^'"]{1,1000}?):\d+:\d+['"]?$/.exec(content) ?? [];
+      const [, file] = /^location: ['"]?([^'"]{1,1000}?):\d+:\d+['"]?$/.exec(content) ?? [];
       if (ms !== undefined) last.durationMs = Number(ms);
       else if (file !== undefined) last.file = file;
       else if (last.message.length < longestMessage) last.message += `${content.slice(0, longestMessage)}\n`;
@@ -101,6 +101,7 @@ const createParser = () => {
     hasTests: () => count > 0 || root.plan !== null,
     read: (line: string): void => {
       const content = line.trim();
+      if (content === '') return;
       if (isYaml) return readYaml(content);
       if (content === '---' && last !== null) {
         isYaml = true;
@@ -146,7 +147,8 @@ const checkPlan = ({ plan, points }: Frame): void => {
 };
 
 /** What runners count in comments at the end. */
-const summary = /^#\s*(?:tests|suites|pass|fail|ok|skip|skipped|todo|cancelled|time|duration_ms)\b[\s=]*[\d.]*\w*\s*$/;
+const summary =
+  /^#\s{0,8}(?:tests|suites|pass|fail|ok|skip|skipped|todo|cancelled|time|duration_ms)\b[\s=]{0,8}\d{0,12}(?:\.\d{1,12})?\w{0,4}$/;
 
 const directiveOf = (text: string | undefined): Point['directive'] =>
   text === undefined ? null : /^skip/i.test(text) ? 'skipped' : /^todo/i.test(text) ? 'todo' : null;

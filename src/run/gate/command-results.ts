@@ -30,18 +30,17 @@ export interface CommandResults {
   readonly problems: readonly string[];
 }
 
-/** Returns the results in the reports of a command, and in its output if that is TAP or the JSON of `go test`. */
+/** Returns the results in the reports of a command, and in its output if that is one. */
 export const readTestResults = async (
   reports: readonly ReportFile[],
   output: Buffer | null,
 ): Promise<CommandResults> => {
   const found = await Promise.all(reports.map(({ bytes, name }) => readReport(bytes, name)));
   const printed = output === null ? null : await readReport(output, '');
-  const isReport = printed?.kind === 'results' && (printed.format === 'tap' || printed.format === 'go');
   return {
     tests: [
       ...found.flatMap((each) => (each.kind === 'results' ? each.results : [])),
-      ...(isReport ? printed.results : []),
+      ...(printed?.kind === 'results' ? printed.results : []),
     ],
     problems: found.flatMap((each) => (each.kind === 'problem' ? [each.message] : [])),
   };
