@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { renameEarlier } from '../../files/rename-earlier.ts';
 import { runShell, type ShellRun } from '../../process/shell.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { tryReadTasks } from '../../changes/tasks/read.ts';
@@ -205,7 +206,8 @@ const runOnce = (
     env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace), ...added },
     ...(onStdout && { onStdout }),
     tag: `${context.tag}/${name}`,
-    logFile: join(folder, `${name}.log`),
+    // A resumed gate runs its commands again.
+    logFile: renameEarlier(join(folder, `${name}.log`)),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
     stopGraceMs: options.stopGrace,
     stopSignals,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { renameEarlier } from '../../files/rename-earlier.ts';
 import { linkFolder } from '../../files/folders.ts';
 import { createFolderInside } from '../../files/write-inside.ts';
 import { prefixOf } from '../../git/branches.ts';
@@ -139,7 +140,7 @@ const runCommand = async (
     command,
     cwd: root,
     tag: `${tagForPath(path)}/verify`,
-    logFile: join(folder, `${iterationFileName(iteration, `${name}-${index + 1}`)}.log`),
+    logFile: renameEarlier(join(folder, `${iterationFileName(iteration, `${name}-${index + 1}`)}.log`)),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs)),
     stopGraceMs: options.stopGrace,
     onStdout: output.add,
