@@ -24,6 +24,8 @@ const allowed: ReadonlySet<string> = new Set<FlagName>([
   'maxStalled',
   'maxWait',
   'requireTasks',
+  'requireScenarios',
+  'redFirst',
   'failFast',
 ]);
 

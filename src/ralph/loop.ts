@@ -12,6 +12,9 @@ import { createAgentPool } from './agent-pool.ts';
 import { type Turn, nextTurn } from './ladder.ts';
 import type { RunTotals } from './totals.ts';
 
+/** What a gate knows about the iteration. */
+type EndedIteration = Verdict & Pick<IterationRecord, 'checkpoint' | 'commit'>;
+
 /** Everything the loop needs from outside. The loop itself accesses no file, process, clock or console. */
 export interface LoopHost {
   now(): Date;
@@ -59,7 +62,7 @@ export interface LoopHost {
   /**
    * Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before.
    */
-  gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
+  gate(iteration: number, ended: EndedIteration, again: boolean): Promise<GateReport | null>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
   /** The titles of the tasks that were completed since the last prompt. */

@@ -17,6 +17,7 @@ import { createHandover, type Handover } from './handover.ts';
 import type { NextIteration } from './services.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
+import { scenariosToProve } from './gate/proof-gate.ts';
 import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
 import { releaseWorkspace } from './workspace/release-workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
@@ -125,6 +126,7 @@ const createPromptBuilder = (context: RunContext, handover: Pick<Handover, 'quot
       contextContent,
       lastResult: describeResult(last, view()),
       handoverNotes: handover.quoted(),
+      ...scenariosToProve(context),
     });
     writeSafely(renameEarlier(iterationPrompt(folder, iteration)), text, 'create');
     return { text, context: contextId(contextContent) };

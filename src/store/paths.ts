@@ -8,6 +8,7 @@ import type { Project } from './project.ts';
  *   .spool/config.json, .spool/config.schema.json
  *   .spool/worktrees/<change>/                 where a run with --worktree works
  *   .spool/worktrees/.land-<change>/           where `spool land` rehearses, while it runs
+ *   .spool/worktrees/.trial-<change>/          where --red-first tries tests without the change, while it runs
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock, .spool/.state/archive.lock
  *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
@@ -50,6 +51,9 @@ export const isWorkspaceOf = (project: Project, change: string, workspace: strin
 
 /** Where `spool land` rehearses a landing. */
 export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
+
+/** Where the gate tries what proves the scenarios on the code from before the change. */
+export const trialWorktree = (project: Project, change: string) => worktreePath(project, `.trial-${change}`);
 
 export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state');
 /** Hides the state from git. */
@@ -122,6 +126,12 @@ export const guardFile = (record: string) => join(record, 'guard.json');
 /** The requests to runs that the user has sent. */
 export const requestsFile = (record: string) => join(record, 'requests');
 export const acceptedFile = (record: string) => join(record, 'accepted.json');
+/** Which scenarios are proven by what. */
+export const ledgerFile = (record: string) => join(record, 'ledger.json');
+/** What the user has accepted of weakened tests. */
+export const acceptedTestsFile = (record: string) => join(record, 'accepted-tests.json');
+/** Which evidence failed without the change. */
+export const redFirstFile = (record: string) => join(record, 'red-first.json');
 /** The hash of the archive journal that Spool has written. The project has one for all changes, like `repositoryFile`. */
 export const archiveRecordFile = (record: string) => join(dirname(record), 'archive-journal');
 export const repositoryFile = (record: string) => join(dirname(record), 'repository.json');

@@ -72,6 +72,7 @@ const Settings = ({ view }: { readonly view: RunView }) => {
     ['Completion promise', view.completionPromise],
     ['Verify commands', gate.verify.length === 0 ? 'none' : gate.verify.join('; ')],
     ['Tasks required', gate.requireTasks ? 'yes' : 'no'],
+    ['Scenarios required', gate.requireScenarios ? (gate.redFirst ? 'yes, red first' : 'yes') : 'no'],
     ['Commits', view.commit ? 'after each iteration' : 'none'],
     ['Min. iterations', String(view.minIterations)],
     ['Max. iterations', view.maxIterations === null ? 'unlimited' : String(view.maxIterations)],
