@@ -1,5 +1,5 @@
 import type { GatePlan } from './plan.ts';
-import type { GateReport, GateRun } from './record.ts';
+import type { GateReport, GateRun, ReviewReport } from './record.ts';
 import type { Verdict } from './iteration.ts';
 import { grouped } from './usage.ts';
 
@@ -11,12 +11,22 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
 
 /** Whether verify commands run after such an iteration, provided that the cheap checks pass. */
 export const runsCommands = (
-  { verify, verifyEach }: GatePlan,
+  { verify, verifyEach, review }: GatePlan,
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
-): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'rate-limit'));
+): boolean =>
+  (verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'rate-limit'))) ||
+  (Boolean(review) && completionFound);
 
-export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
-  tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(hasPassed);
+export const passes = ({ tampering, openTasks, conflicts = [], runs, review }: Omit<GateReport, 'passed'>): boolean =>
+  tampering.length === 0 &&
+  openTasks.length === 0 &&
+  conflicts.length === 0 &&
+  runs.every(hasPassed) &&
+  (review === undefined || review.verdict === 'pass');
+
+/** Whether a command or the review was stopped on request. */
+export const wasInterrupted = ({ runs, review }: GateReport): boolean =>
+  runs.some(({ outcome }) => outcome === 'interrupted') || Boolean(review?.interrupted);
 
 export const hasPassed = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
 
@@ -36,6 +46,7 @@ export const refusalOf = (gate: GateReport): string => {
           `${grouped(openTaskCount)} open ${openTaskCount === 1 ? 'task' : 'tasks'}: ${some(openTasks, openTaskCount)}`,
         ]),
     ...runs.filter((run) => !hasPassed(run)).map(describeRun),
+    ...(gate.review && gate.review.verdict !== 'pass' ? [describeReview(gate.review)] : []),
   ].join('; ');
 };
 
@@ -52,6 +63,16 @@ const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
     case 'interrupted':
       return `"${command}" was interrupted`;
   }
+};
+
+/** `the review by codex failed: no test for the empty list (and 2 more findings)` */
+const describeReview = ({ harness, model, verdict, findings, reason }: ReviewReport): string => {
+  const by = `the review by ${model === null ? harness : `${harness}:${model}`}`;
+  if (verdict === null) return `${by} has no verdict: ${reason}`;
+  const [first, ...more] = findings;
+  if (first === undefined) return `${by} failed without findings`;
+  const others = more.length === 0 ? '' : ` (and ${more.length} more ${more.length === 1 ? 'finding' : 'findings'})`;
+  return `${by} failed: ${first}${others}`;
 };
 
 const some = (titles: readonly string[], total: number) =>

@@ -2,7 +2,7 @@ import { cleanText } from './promise/clean.ts';
 import { createEcho } from './promise/echo.ts';
 import { unknownUsage, type AgentError, type AgentEvent, type TurnEnd, type Usage } from './agent-events.ts';
 import { type Denials, type IterationRecord, type RepeatedCall } from './record.ts';
-import { type RunPlan } from './plan.ts';
+import type { Promises } from './promise/judge-message.ts';
 import { saysNothing } from './promise/tag-position.ts';
 import { addUsage } from './usage.ts';
 import { createSearch } from './promise/search.ts';
@@ -22,7 +22,7 @@ export type Verdict = Pick<
   | 'blocked'
 >;
 
-interface Observed extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> {
+interface Observed extends Promises {
   /** Prefixes of lines that the agent CLI itself prints after the agent's message. */
   readonly trailer?: readonly string[];
 }

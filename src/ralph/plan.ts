@@ -7,6 +7,10 @@ export interface AgentChoice {
 /** `claude:opus`, as on the command line. */
 export const agentKey = ({ harness, model }: AgentChoice): string => (model === null ? harness : `${harness}:${model}`);
 
+/** The agents of a run and its reviewer. */
+export const allAgents = ({ agents, gate }: Pick<RunPlan, 'agents' | 'gate'>): readonly AgentChoice[] =>
+  gate.review ? [...agents, gate.review] : agents;
+
 /** Where the agents of a run work. */
 export interface Workspace {
   /** The folder in which they are started. */
@@ -44,7 +48,7 @@ export interface RunPlan {
 
 /** A command that a run executes, and its origin. */
 export interface CommandOrigin {
-  readonly key: 'harness' | 'verify' | 'worktreeSetup' | 'notify';
+  readonly key: 'harness' | 'verify' | 'worktreeSetup' | 'notify' | 'review' | 'reviewPrompt';
   readonly command: string;
   /** `--verify`, `SPOOL_VERIFY`, `config.json verify`, `the last run`. */
   readonly source: string;
@@ -62,6 +66,18 @@ export interface GatePlan {
   readonly verifyEach: boolean;
   readonly requireTasks: boolean;
   readonly allowTampering: boolean;
+  /** Another agent that reviews the work after the commands have passed; missing without one. */
+  readonly review?: ReviewPlan;
+}
+
+/** The agent that reviews the work, and how. */
+export interface ReviewPlan extends AgentChoice {
+  /** The run is blocked after this many reviews that did not pass. */
+  readonly max: number;
+  /** Instructions of the user for the reviewer. */
+  readonly prompt: string | null;
+  /** It may use every tool without asking. */
+  readonly allowAll: boolean;
 }
 
 /** All limits except the number of iterations. Infinity means unlimited. */

@@ -1,4 +1,5 @@
 import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
+import { inFence } from './fence.ts';
 import { failed, type GateReport, type IterationRecord } from './record.ts';
 import { hasPassed, refusalOf } from './gate-result.ts';
 import type { RunTotals } from './totals.ts';
@@ -89,7 +90,14 @@ export const describeResult = (
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
   const signs = stuckSigns(record, totals).map((sign) => sign && beginning(sign));
-  const parts = [outcomeOf(record), ...restoreSteps(record.gate), refused, ...signs, ...gateOutput(record.gate)];
+  const parts = [
+    outcomeOf(record),
+    ...restoreSteps(record.gate),
+    refused,
+    ...signs,
+    ...gateOutput(record.gate),
+    ...findingsOf(record.gate),
+  ];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
 
@@ -151,11 +159,16 @@ const gateOutput = (gate: GateReport | null): string[] =>
     .map((run) => `The end of the output of "${beginning(run.command)}":\n\n${fenced(run.tail)}`);
 
 /** Puts the end of a text into a fence that nothing in it can close. */
-const fenced = (whole: string): string => {
-  const text = ending(whole);
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text.trimEnd()}\n${fence}`;
+const fenced = (whole: string): string => inFence(ending(whole));
+
+/** What a reviewer found is quoted: it may repeat what it has read. */
+const findingsOf = (gate: GateReport | null): string[] => {
+  const findings = gate?.review?.findings ?? [];
+  if (findings.length === 0 || gate?.review?.verdict !== 'fail') return [];
+  const list = findings.map((finding) => `- ${finding}`).join('\n');
+  return [
+    `Another agent has reviewed the work and found this. Fix it, or make clear in the code why it is wrong:\n\n${inFence(beginning(list))}`,
+  ];
 };
 
 const inParentheses = (id: string | undefined) => (id ? ` (${id})` : '');

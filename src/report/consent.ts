@@ -1,14 +1,20 @@
 import { relative } from 'node:path';
 import { mapLimits } from '../ralph/limits.ts';
+import { agentKey } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import { limitsText } from './limits.ts';
+import { oneLine } from './shorten.ts';
 import { visible } from '../text/escape-hidden.ts';
 
 /** Describes in full what an interrupted run that someone else started would do if it is resumed. */
 export const renderConsent = (view: RunView, root: string): string[] => {
   const { agents, gate, completionPromise, blockedPromise, minIterations, maxIterations, failFast } = view;
   const limits = mapLimits((name) => view.limits[name] ?? Infinity);
-  const checks = [...gate.verify.map(quoted), ...(gate.requireTasks ? ['all tasks are done'] : [])];
+  const checks = [
+    ...gate.verify.map(quoted),
+    ...(gate.requireTasks ? ['all tasks are done'] : []),
+    ...(gate.review ? [`a review by ${oneLine(agentKey(gate.review))}`] : []),
+  ];
   const least = minIterations > 1 ? [`at least ${minIterations} iterations`] : [];
   const most = limitsText({ maxIterations: maxIterations ?? Infinity, limits, failFast });
   const rows: readonly (readonly [string, string])[] = [

@@ -1,5 +1,6 @@
 import { hasArchive } from '../changes/folders.ts';
 import { type Uncommitted } from '../ralph/events.ts';
+import { agentKey } from '../ralph/plan.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { usedUp } from '../ralph/used-up.ts';
@@ -39,6 +40,7 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
       line(left.commit === undefined ? 'Uncommitted' : 'No branch', uncommittedText(left)),
     ),
     ...line('Checks', checksText(view)),
+    ...line('Reviews', reviewsText(view)),
     ...troubles.slice(-maxTroubles).flatMap((one, index) => line(index === 0 ? 'Trouble' : '', troubleText(one))),
     ...line('', earlier > 0 ? `and ${earlier} more before` : ''),
   ];
@@ -105,6 +107,17 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
   return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...others].join(', ');
 };
 
+/** `2 by codex:some-model, 1 passed · open: no test for the empty list` */
+const reviewsText = ({ reviews, gate, status }: RunView): string => {
+  if (reviews === undefined) return '';
+  const by = gate.review ? ` by ${oneLine(agentKey(gate.review))}` : '';
+  const findings = (status === 'complete' ? [] : (reviews.last?.findings ?? [])).map((finding) =>
+    oneLine(finding, 150),
+  );
+  const found = findings.length === 0 ? '' : ` · found: ${someOf(findings, findings.length, 3)}`;
+  return `${reviews.passed + reviews.failed}${by}, ${reviews.passed} passed${found}`;
+};
+
 /** The commands that a person needs next, each with a label. They are never broken, so that they can be copied. */
 export const nextCommands = (view: RunView, facts: NextFacts, { style }: Canvas): string[] =>
   commandLines(nextOf(view, facts), style);
@@ -160,7 +173,14 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
     case 'blocked': {
       const tell = `${commandLine('spool', 'ralph', '--change', change)} --add-context "<what it needs to know>"`;
       const again: Next[] = [['Try again', newRun(view)], ...permissions];
-      return [...(view.cause === 'denied' ? again : [['Tell it', tell] as const, ...again]), ...trouble, ...review];
+      const found: Next[] =
+        view.cause === 'max-reviews' ? [['Findings', on('logs', String(view.iteration), '--review')]] : [];
+      return [
+        ...found,
+        ...(view.cause === 'denied' ? again : [['Tell it', tell] as const, ...again]),
+        ...trouble,
+        ...review,
+      ];
     }
     case 'limit':
     case 'failed':

@@ -1,5 +1,11 @@
 import { defaultBlockedPromise } from '../ralph/defaults.ts';
-import { type AgentChoice, type GatePlan, type Workspace, type SettingsAtStart } from '../ralph/plan.ts';
+import {
+  type AgentChoice,
+  type GatePlan,
+  type ReviewPlan,
+  type Workspace,
+  type SettingsAtStart,
+} from '../ralph/plan.ts';
 import { type AgentError, type Usage } from '../ralph/agent-events.ts';
 import type {
   Denials,
@@ -11,11 +17,12 @@ import type {
   IterationRecord,
   Phases,
   RepeatedCall,
+  ReviewReport,
   TaskCount,
 } from '../ralph/record.ts';
 import { requestId } from '../ralph/control.ts';
 import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
-import type { CommitRange } from '../ralph/totals.ts';
+import type { CommitRange, FailedReview, ReviewTotals } from '../ralph/totals.ts';
 import type { Mention } from '../ralph/promise/promise.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';
@@ -35,6 +42,7 @@ import {
   number,
   object,
   oneOf,
+  optional,
   orNull,
   required,
   type Shape,
@@ -129,6 +137,27 @@ const gateRun: Shape<GateRun> = named(
   }),
 );
 
+export const yes: Shape<true> = shape((value) => (value === true ? true : undefined), { const: true });
+
+const verdicts = ['pass', 'fail'] as const;
+
+export const review: Shape<ReviewReport> = named(
+  'ReviewReport',
+  object<ReviewReport>({
+    harness: withFallback('', text),
+    model: withFallback(null, orNull(text)),
+    verdict: required(orNull(oneOf(verdicts))),
+    findings: withFallback([], validItems(text)),
+    reason: withFallback(null, orNull(text)),
+    interrupted: droppedIfInvalid(yes),
+    attempts: withFallback(1, count),
+    durationMs: withFallback(0, number),
+    usage: withFallback(null, orNull(usage)),
+    tools: withFallback(null, orNull(mapOf(number))),
+    checkpoint: withFallback(null, orNull(text)),
+  }),
+);
+
 const gateReport: Shape<GateReport> = named(
   'GateReport',
   object<GateReport>({
@@ -141,6 +170,7 @@ const gateReport: Shape<GateReport> = named(
     openTaskCount: droppedIfInvalid(count),
     conflicts: droppedIfInvalid(validItems(text)),
     runs: withFallback([], validItems(gateRun)),
+    review: droppedIfInvalid(review),
   }),
 );
 
@@ -149,8 +179,6 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   title: required(text),
   times: required(count),
 });
-
-export const yes: Shape<true> = shape((value) => (value === true ? true : undefined), { const: true });
 
 const denials: Shape<Denials> = object<Denials>({
   tools: withFallback([], validItems(text)),
@@ -224,6 +252,17 @@ export const agents: Shape<readonly AgentChoice[]> = shape((value) => {
   return all?.length === 0 ? undefined : all;
 }, listOf(agent).schema);
 
+const reviewPlan: Shape<ReviewPlan> = named(
+  'ReviewPlan',
+  object<ReviewPlan>({
+    harness: required(name),
+    model: required(orNull(name)),
+    max: required(count),
+    prompt: withDefault(null, orNull(text)),
+    allowAll: withDefault(false, boolean),
+  }),
+);
+
 export const gatePlan: Shape<GatePlan> = named(
   'GatePlan',
   object<GatePlan>({
@@ -231,6 +270,7 @@ export const gatePlan: Shape<GatePlan> = named(
     verifyEach: withDefault(false, boolean),
     requireTasks: withDefault(false, boolean),
     allowTampering: withDefault(false, boolean),
+    review: optional(reviewPlan),
   }),
 );
 
@@ -259,6 +299,18 @@ const gateRuns: Shape<RunView['gateRuns']> = object<RunView['gateRuns']>({
   passed: required(count),
   flaky: required(count),
   failed: required(count),
+});
+
+const failedReview: Shape<FailedReview> = object<FailedReview>({
+  iteration: required(count),
+  checkpoint: withFallback(null, orNull(text)),
+  findings: withFallback([], validItems(text)),
+});
+
+const reviews: Shape<ReviewTotals> = object<ReviewTotals>({
+  passed: required(count),
+  failed: required(count),
+  last: withFallback(null, orNull(failedReview)),
 });
 
 const waiting: Shape<NonNullable<RunView['waiting']>> = object<NonNullable<RunView['waiting']>>({
@@ -335,6 +387,7 @@ export const parseView: Shape<RunView> = named(
     uncommitted: withFallback([], validItems(uncommitted)),
     elapsedMs: withDefault(0, number),
     currentUsage: withFallback(null, orNull(usage)),
+    reviewUsage: droppedIfInvalid(orNull(usage)),
     waiting: withFallback(null, orNull(waiting)),
     requested: withFallback(null, orNull(oneOf(['stop', 'stop-after-iteration', 'pause']))),
     requests: droppedIfInvalid(validItems(matching(requestId))),
@@ -357,6 +410,7 @@ export const parseView: Shape<RunView> = named(
     files: withFallback([], validItems(text)),
     filesLeftOut: withFallback(0, count),
     gateRuns: required(gateRuns),
+    reviews: droppedIfInvalid(reviews),
     lastError: withFallback(null, orNull(text)),
     tasksDone: withFallback(null, orNull(count)),
     commits: droppedIfInvalid(commits),

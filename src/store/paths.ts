@@ -8,6 +8,7 @@ import type { Project } from './project.ts';
  *   .spool/config.json, .spool/config.schema.json
  *   .spool/worktrees/<change>/                 where a run with --worktree works
  *   .spool/worktrees/.land-<change>/           where `spool land` rehearses, while it runs
+ *   .spool/worktrees/.review-<change>/         where another agent reviews the work, while it does
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock, .spool/.state/archive.lock
  *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
@@ -49,6 +50,9 @@ export const isWorkspaceOf = (project: Project, change: string, workspace: strin
 
 /** Where `spool land` rehearses a landing. */
 export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
+
+/** Where another agent reviews the work of an iteration. */
+export const reviewFolder = (project: Project, change: string) => worktreePath(project, `.review-${change}`);
 
 export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state');
 /** Hides the state from git. */
@@ -100,6 +104,10 @@ export const notifyLog = (folder: string) => join(folder, 'notify.log');
 export const iterationPrompt = (folder: string, iteration: number) =>
   join(folder, iterationFileName(iteration, 'prompt.md'));
 export const iterationLog = (folder: string, iteration: number) => join(folder, iterationFileName(iteration, 'log'));
+export const reviewPrompt = (folder: string, iteration: number) =>
+  join(folder, iterationFileName(iteration, 'review.prompt.md'));
+export const reviewLog = (folder: string, iteration: number) =>
+  join(folder, iterationFileName(iteration, 'review.log'));
 /** Such as `0007.log`. */
 export const iterationFileName = (iteration: number, ending: string) =>
   `${String(iteration).padStart(4, '0')}.${ending}`;

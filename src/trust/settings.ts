@@ -30,9 +30,9 @@ export interface Setting {
 }
 
 /** A setting of the config file that runs commands. */
-export type CommandKey = 'harness' | 'verify' | 'worktreeSetup' | 'notify';
+export type CommandKey = 'harness' | 'verify' | 'worktreeSetup' | 'notify' | 'review' | 'reviewPrompt';
 
-const commandKeys: readonly CommandKey[] = ['harness', 'verify', 'worktreeSetup', 'notify'];
+const commandKeys: readonly CommandKey[] = ['harness', 'verify', 'worktreeSetup', 'notify', 'review', 'reviewPrompt'];
 
 export const includeSource = '.worktreeinclude';
 
@@ -120,7 +120,7 @@ const ownSettings = ({ ownVerify = new Map() }: Config, files: Files, roots: Roo
 
 /** The values that are shell commands. */
 const scriptLines = (key: CommandKey, commands: readonly string[]): readonly string[] => {
-  if (key === 'harness') return [];
+  if (key === 'harness' || key === 'review' || key === 'reviewPrompt') return [];
   return key === 'notify' ? commands.filter((target) => parseTarget(target)?.kind === 'command') : commands;
 };
 

@@ -6,15 +6,19 @@ import { describeTampering } from '../../guard/guard.ts';
 import type { Tampering } from '../../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
-import { passes, runsCommands } from '../../ralph/gate-result.ts';
+import { hasPassed, passes, runsCommands } from '../../ralph/gate-result.ts';
 import type { LoopHost } from '../../ralph/loop.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
+import { type ReviewContext, review } from '../review/review.ts';
 import { iterationFileName } from '../../store/paths.ts';
 
-type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
+type GateContext = RestoreContext &
+  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> &
+  CommandContext &
+  ReviewContext;
 
 /** What a verify command needs to run. */
 type CommandContext = Pick<
@@ -52,6 +56,9 @@ export const createGate =
     const { runs, tampering } = quickChecksPass
       ? await runCommands(context, { iteration, isGuarded })
       : { runs: [], tampering: [] };
+    const isReviewed =
+      quickChecksPass && tampering.length === 0 && runs.every(hasPassed) && counts(context, iteration, verdict);
+    const reviewed = isReviewed ? { review: await review(context, { iteration, runs }) } : {};
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
     const differences = isGuarded ? unique([...seen, ...tampering, ...context.guard.after()]) : [];
@@ -61,9 +68,17 @@ export const createGate =
       openTaskCount: openTasks.length,
       conflicts: conflicts.slice(0, maxListed),
       runs,
+      ...reviewed,
     };
     return { ...found, passed: passes(found) };
   };
+
+/** A review is expensive: a promise before --min-iterations ends nothing, so it needs none. */
+const counts = (
+  { plan }: Pick<RunContext, 'plan'>,
+  iteration: number,
+  { completionFound }: { readonly completionFound: boolean },
+): boolean => plan.gate.review !== undefined && completionFound && iteration >= plan.minIterations;
 
 const unique = (differences: readonly Tampering[]): Tampering[] => [
   ...new Map(differences.map((each) => [JSON.stringify(each), each])).values(),

@@ -114,6 +114,11 @@ const settingsOf = (view: RunView): Settings => {
     verify: gate.verify,
     verifyEach: gate.verifyEach,
     requireTasks: gate.requireTasks,
+    ...(gate.review && {
+      review: agentKey(gate.review),
+      maxReviews: gate.review.max,
+      reviewPrompt: gate.review.prompt,
+    }),
     failFast: view.failFast,
     commit: view.commit,
     worktree: Boolean(workspace?.worktree),

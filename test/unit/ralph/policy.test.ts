@@ -28,6 +28,7 @@ const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elap
       maxIterations: 50,
       failFast: false,
       retryDelayMs: 1000,
+      gate: { verify: [], verifyEach: false, requireTasks: false, allowTampering: false },
       ...plan,
       limits: { ...noLimits, ...limits },
     },
