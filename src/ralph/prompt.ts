@@ -111,6 +111,9 @@ const ending = (text: string) => (text.length > maxPartLength ? `…${text.slice
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.gate !== null && record.gate.tampering.length > 0)
     return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that alone, and restore what is named here, regardless of who changed it. Then print the promise again if it is true.`;
+  // What went wrong is not for the agent: it may say how to permit something.
+  if (record.gate?.review?.verdict === null)
+    return 'You printed the promise and all checks have passed, but the review of your work ended without a verdict. This says nothing about your work: look at it again, and print the promise again if it is true.';
   if (record.rejected !== null)
     return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
   if (failed(record))

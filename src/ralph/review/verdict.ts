@@ -1,6 +1,6 @@
 import type { AgentError, AgentEvent, TurnEnd, Usage } from '../agent-events.ts';
 import { observeIteration } from '../iteration.ts';
-import type { ReviewReport } from '../record.ts';
+import type { Denials, ReviewReport } from '../record.ts';
 import { findingsIn } from './findings.ts';
 
 export const passVerdict = 'PASS';
@@ -48,8 +48,11 @@ export const observeReview = (prompt: string, trailer: readonly string[]): Revie
       if (blocked !== null) return found('fail');
       if (!completionFound)
         return none(rejected === null ? 'it gave none' : `the one that it gave does not count: ${rejected}`);
-      if (denied !== null) return none(`it was not allowed to use ${denied.tools.join(', ')}: ${denied.message}`);
+      if (denied !== null) return none(deniedText(denied));
       return found('pass');
     },
   };
 };
+
+const deniedText = ({ tools, message }: Denials): string =>
+  `it was not allowed to use ${tools.join(', ')}: ${message.replaceAll('--allow-all', '--review-allow-all')}`;
