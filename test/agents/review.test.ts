@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
@@ -36,8 +37,11 @@ test.each(['codex', 'claude'])('%s reviews what OpenCode did: it fails once, the
   const env = {
     ...agents.opencode!.prepare(project.home, model.url),
     ...agents[name]!.prepare(project.home, model.url),
+    // Codex does not install its sandbox in a temporary folder.
+    TMPDIR: join(project.home, 'tmp'),
     PATH: `${agentBin('opencode')}:${agentBin(name)}:${project.env.PATH}`,
   };
+  mkdirSync(env.TMPDIR);
   const args = ['ralph', '--change', change, '--model', agents.opencode!.model, '--verify', 'test -s part.txt'];
   const reviewer = `${name}:${agents[name]!.model}`;
 
