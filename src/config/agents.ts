@@ -9,7 +9,7 @@ export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>)
   });
 
 /** Turns a review off that the config file asks for. */
-export const noReview = 'none';
+const noReview = 'none';
 
 type ReviewOptions = Pick<Options, 'review' | 'maxReviews' | 'reviewPrompt' | 'reviewAllowAll'>;
 

@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createFolder } from '../files/folders.ts';
+import { makeReadOnly } from '../files/read-only.ts';
+import { writeSafely } from '../files/safe.ts';
 import { git, type GitArguments, pathOf, toUtf8 } from './call/git.ts';
 import { diffTrees } from './diff.ts';
 import { type Failed, reasonFor } from './outcome.ts';
@@ -37,9 +38,7 @@ export const checkOutCopy = async (tree: WorkTree, request: CopyRequest): Promis
   const init = await run('init', '--quiet', '--template=', `--object-format=${format}`, '--initial-branch=review');
   if (init.code !== 0) return failed(init);
   createFolder(join(path, '.git', 'objects', 'info'));
-  writeFileSync(join(path, '.git', 'objects', 'info', 'alternates'), `${resolve(tree.root, objects)}\n`, {
-    flag: 'wx',
-  });
+  writeSafely(join(path, '.git', 'objects', 'info', 'alternates'), `${resolve(tree.root, objects)}\n`, 'create');
   const differences = await diffTrees(tree, [base, commit], { renames: false });
   if (differences === null) return { ok: false, why: 'git cannot compare the checkpoints' };
   const restored = differences.filter(({ name }) => request.isRestored(toUtf8(name)));
@@ -55,7 +54,7 @@ export const checkOutCopy = async (tree: WorkTree, request: CopyRequest): Promis
   }
   const listed = await run('ls-files', '-z');
   if (listed.code !== 0) return failed(listed);
-  for (const name of listed.stdout.split('\0').filter(Boolean)) protect(pathOf(path, name));
+  for (const name of listed.stdout.split('\0').filter(Boolean)) makeReadOnly(pathOf(path, name));
   return { ok: true, restored: restored.map(({ name }) => toUtf8(name)) };
 };
 
@@ -71,9 +70,3 @@ const restore = (files: readonly { readonly name: string }[]): GitArguments => [
   '--',
   ...files.map(({ name }) => `:(top,literal)${toUtf8(name)}`),
 ];
-
-/** Submodules are folders, and the target of a link is another file. */
-const protect = (file: string | Buffer): void => {
-  const stats = lstatSync(file, { throwIfNoEntry: false });
-  if (stats?.isFile()) chmodSync(file, stats.mode & 0o555);
-};

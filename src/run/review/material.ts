@@ -6,7 +6,7 @@ import { toUtf8 } from '../../git/call/git.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import type { PromptDocument } from '../../ralph/prompt.ts';
 import type { GateRun } from '../../ralph/record.ts';
-import type { Difference, EarlierReview, ReviewMaterial } from '../../ralph/review/prompt.ts';
+import type { Difference, EarlierReview, ReviewMaterial } from '../../ralph/review-prompt.ts';
 import { createAssignmentReader } from '../assignment.ts';
 import type { RunContext } from '../context.ts';
 import type { Reviewed, ReviewCopy } from './copy.ts';

@@ -3,7 +3,7 @@ import type { Usage } from '../../ralph/agent-events.ts';
 import { limitReached } from '../../ralph/limits.ts';
 import type { ReviewPlan } from '../../ralph/plan.ts';
 import type { GateRun, IterationRecord, ReviewReport } from '../../ralph/record.ts';
-import type { ReviewAttempt } from '../../ralph/review/verdict.ts';
+import type { ReviewAttempt } from '../../ralph/review-verdict.ts';
 import { addUsage, totalUsage } from '../../ralph/usage.ts';
 import { recordedCheckpoint } from '../../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';

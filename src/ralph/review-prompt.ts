@@ -1,9 +1,9 @@
-import { inFence } from '../fence.ts';
-import { hasPassed } from '../gate-result.ts';
-import type { PromptDocument } from '../prompt.ts';
-import type { GateRun } from '../record.ts';
-import type { FailedReview } from '../totals.ts';
-import { failVerdict, passVerdict } from './verdict.ts';
+import { inFence } from './fence.ts';
+import { hasPassed } from './gate-result.ts';
+import type { PromptDocument } from './prompt.ts';
+import type { GateRun } from './record.ts';
+import type { FailedReview } from './totals.ts';
+import { failVerdict, passVerdict } from './review-verdict.ts';
 
 /** What a reviewer is told about the work. */
 export interface ReviewMaterial {

@@ -1,4 +1,4 @@
-import { cleanText } from '../promise/clean.ts';
+import { cleanText } from './promise/clean.ts';
 
 /**
  * Returns the findings in the last message of a reviewer: the items of its list, or of the one below the last heading

@@ -1,7 +1,7 @@
-import type { AgentError, AgentEvent, TurnEnd, Usage } from '../agent-events.ts';
-import { observeIteration } from '../iteration.ts';
-import type { Denials, ReviewReport } from '../record.ts';
-import { findingsIn } from './findings.ts';
+import type { AgentError, AgentEvent, TurnEnd, Usage } from './agent-events.ts';
+import { observeIteration } from './iteration.ts';
+import type { Denials, ReviewReport } from './record.ts';
+import { findingsIn } from './review-findings.ts';
 
 export const passVerdict = 'PASS';
 export const failVerdict = 'FAIL';
