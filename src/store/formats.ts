@@ -8,6 +8,7 @@ import {
 } from '../ralph/plan.ts';
 import { type AgentError, type Usage } from '../ralph/agent-events.ts';
 import type {
+  AgentSwitch,
   Denials,
   FileChange,
   GateReport,
@@ -180,11 +181,24 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
+const no: Shape<false> = shape((value) => (value === false ? false : undefined), { const: false });
+
 const denials: Shape<Denials> = object<Denials>({
   tools: withFallback([], validItems(text)),
   message: required(text),
   allowAllHelps: droppedIfInvalid(yes),
 });
+
+export const agentSwitch: Shape<AgentSwitch> = named(
+  'AgentSwitch',
+  object<AgentSwitch>({
+    iteration: required(count),
+    from: required(text),
+    to: required(text),
+    rung: required(count),
+    why: required(text),
+  }),
+);
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
@@ -222,6 +236,9 @@ const attemptFields: Fields<DeferredAttempt> = {
   ticked: droppedIfInvalid(validItems(text)),
   repeated: withFallback(null, orNull(repeated)),
   context: droppedIfInvalid(orNull(text)),
+  handover: droppedIfInvalid(orNull(text)),
+  rung: droppedIfInvalid(count),
+  switched: droppedIfInvalid(agentSwitch),
 };
 
 export const attempt: Shape<DeferredAttempt> = named('DeferredAttempt', object<DeferredAttempt>(attemptFields));
@@ -383,6 +400,9 @@ export const parseView: Shape<RunView> = named(
     workspace: withDefault(null, orNull(workspace)),
     failFast: withDefault(false, boolean),
     commit: withDefault(true, boolean),
+    handover: droppedIfInvalid(no),
+    ladder: droppedIfInvalid(yes),
+    switched: droppedIfInvalid(agentSwitch),
     tasks: withFallback(null, orNull(tasks)),
     uncommitted: withFallback([], validItems(uncommitted)),
     elapsedMs: withDefault(0, number),
