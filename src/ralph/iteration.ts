@@ -98,8 +98,12 @@ export const observeIteration = (observed: Observed, prompt: string) => {
 };
 
 /** What the agent says. If it prints events (`structured`), stray lines of plain text are not its messages. */
-const createSpeech = ({ trailer, completionPromise, blockedPromise }: Observed, prompt: string) => {
-  const promises = { completionPromise, blockedPromise };
+const createSpeech = (
+  { trailer, completionPromise, blockedPromise, tagName = 'promise' }: Observed,
+  prompt: string,
+) => {
+  const promises = { completionPromise, blockedPromise, tagName };
+
   const inMessages = createSearch(promises, {
     isEcho: createEcho(prompt, 'at length'),
     isTrailer: () => false,
