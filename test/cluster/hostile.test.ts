@@ -40,7 +40,7 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
     'select state, detail from spool.change order by state',
   );
   expect(states.map(({ state }) => state)).toEqual(['queued', 'waiting']);
-  expect(states[1]!.detail).toMatch(new RegExp(`^a problem of ${hostname()}: .*No space left on device`));
+  expect(states[1]!.detail).toMatch(new RegExp(`^machine problem on ${hostname()}: .*No space left on device`));
   cluster.worker('other');
   await cluster.reaches(change, 'complete');
   await cluster.reaches(other, 'complete');

@@ -171,6 +171,8 @@ describe('--verify', () => {
         stderr: expect.stringContaining('resuming runs them again'),
       });
     }
+    const logs = `.spool/.state/ralph/${change}/runs/${project.state().run}/0001.verify-1.log`;
+    expect([logs, `${logs}.1`].map(project.exists)).toEqual([true, true]);
     project.write('../home/go', '');
 
     expect(await project.spool(...run, '--fresh', ...verify)).toMatchObject({ code: 0 });

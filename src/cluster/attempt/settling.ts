@@ -41,7 +41,7 @@ export const tryLater = (why: string, { leaseMs, host, onMachineProblem }: Attem
   if (isOurs) onMachineProblem(why);
   return {
     state: 'waiting',
-    detail: isOurs ? `a problem of ${host}: ${why}` : why,
+    detail: isOurs ? `machine problem on ${host}: ${why}` : why,
     availableAt: new Date(Date.now() + leaseMs),
   };
 };

@@ -63,6 +63,7 @@ export const tryProjectQueue = async <Result>(
 
 const queueProblems: ReadonlySet<string> = new Set([
   'queue-unreachable',
+  'queue-denied',
   'no-queue-tables',
   'old-queue-tables',
   'bad-queue',

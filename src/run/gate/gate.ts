@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { renameEarlier } from '../../files/rename-earlier.ts';
 import { runShell } from '../../process/shell.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { tryReadTasks } from '../../changes/tasks/read.ts';
@@ -178,7 +179,8 @@ const runOnce = (context: CommandContext, command: string, name: string) => {
     cwd: workProject.root,
     env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace) },
     tag: `${context.tag}/${name}`,
-    logFile: join(folder, `${name}.log`),
+    // A resumed gate runs its commands again.
+    logFile: renameEarlier(join(folder, `${name}.log`)),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
     stopGraceMs: options.stopGrace,
     stopSignals,
