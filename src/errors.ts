@@ -325,6 +325,16 @@ const table = {
     text: (pid: number, host: string, file: string) =>
       `${file} is locked by PID ${pid} on ${host}. Try again later; if that process no longer exists, delete the file.`,
   },
+  'review-without-git': {
+    exit: 2,
+    text: (folder: string) =>
+      `--review needs a git repository, and ${folder} is in none: the reviewer gets a copy of what git has saved. Run "git init", or leave --review out (--review none).`,
+  },
+  'no-reviewer': {
+    exit: 1,
+    text: (binary: string, install: string) =>
+      `${binary}, which --review names, is not on PATH outside of the project. Install it with: ${install}, or choose another reviewer.`,
+  },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {
     exit: 2,

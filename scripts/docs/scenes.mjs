@@ -320,6 +320,40 @@ cat <<'END'
 END
 `;
 
+/** Reviews like Codex: it finds something at first, and nothing later. */
+const codex = `#!/bin/sh
+[ "$1" = --version ] && { echo 'codex-cli 0.166.0'; exit; }
+cat > /dev/null
+say() { printf '{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}\\n' "$1"; }
+run() { printf '{"type":"item.started","item":{"type":"command_execution","command":"%s"}}\\n{"type":"item.completed","item":{"type":"command_execution","command":"%s","status":"completed"}}\\n' "$1" "$1"; }
+echo '{"type":"thread.started"}'
+say 'I read the proposal and the difference.'
+run 'git diff base'
+run 'npm test'
+if grep -q count src/invoices.js; then
+  say 'The count is used, and a test covers it.\\n\\n<verdict>PASS</verdict>'
+else
+  say '- src/invoices.js:1: total ignores the count of an item; price * count is right\\n- test/: no test has an item with a count above 1\\n\\n<verdict>FAIL</verdict>'
+fi
+echo '{"type":"turn.completed","usage":{"input_tokens":9100,"output_tokens":450}}'
+`;
+
+/** The tests of the first iteration pass, and the work is not right yet. @type {Assignment} */
+const hasty = {
+  [change]: [
+    [
+      { write: 'src/invoices.js', text: total.replace('price, count', 'price').replace('price * count', 'price') },
+      { write: 'test/invoices.test.js', text: test.replace('count: 2', 'count: 1').replace(', 10)', ', 5)') },
+      { say: 'Invoices are done.\n\n<promise>COMPLETE</promise>' },
+    ],
+    [
+      { write: 'src/invoices.js', text: total },
+      { write: 'test/invoices.test.js', text: test },
+      { say: 'The count is used now.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ],
+};
+
 /** @type {Assignment} */
 const oneFile = {
   '*': [
@@ -397,6 +431,8 @@ export const scenes = {
     }),
   /** A project with the GitHub CLI. */
   issue: async () => createProject({ files: projectFiles, agent: specWork, programs: { gh } }),
+  /** An agent that is done too early, and a reviewer. */
+  reviewed: async () => createProject({ files: projectFiles, agent: hasty, programs: { codex } }),
   /** The programs of docs/library.md, compiled, and an agent for their change. */
   library: async () => {
     const files = changeFiles('002-01_add-ralph-loop', ['1. Write a file']);

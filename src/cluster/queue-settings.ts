@@ -26,6 +26,8 @@ const allowed: ReadonlySet<string> = new Set<FlagName>([
   'requireTasks',
   'requireScenarios',
   'redFirst',
+  'review',
+  'maxReviews',
   'failFast',
 ]);
 

@@ -1,4 +1,4 @@
-import type { AgentChoice } from '../ralph/plan.ts';
+import type { AgentChoice, ReviewPlan } from '../ralph/plan.ts';
 import type { Options } from './flags.ts';
 
 /** Parses `opencode:anthropic/claude-sonnet, claude`. An agent without a model gets that of --model. */
@@ -7,3 +7,22 @@ export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>)
     const [name = '', ...own] = part.trim().split(':');
     return { harness: name, model: own.join(':') || model };
   });
+
+/** Turns a review off that the config file asks for. */
+const noReview = 'none';
+
+type ReviewOptions = Pick<Options, 'review' | 'maxReviews' | 'reviewPrompt' | 'reviewAllowAll'>;
+
+/** Returns who reviews the work, and how; null if nobody does. `codex:some-model` names an agent and its model. */
+export const reviewOf = (options: ReviewOptions): ReviewPlan | null => {
+  const { review, maxReviews, reviewPrompt, reviewAllowAll } = options;
+  if (review === null || review === noReview) return null;
+  const [harness = '', ...model] = review.split(':');
+  return {
+    harness,
+    model: model.join(':') || null,
+    max: maxReviews,
+    prompt: reviewPrompt,
+    allowAll: reviewAllowAll,
+  };
+};

@@ -85,6 +85,8 @@ export interface Job {
   readonly model: string | null;
   /** Let the agent use every tool without asking. Otherwise its own permission rules apply. */
   readonly allowAll: boolean;
+  /** It reviews the work of another agent, in a folder that is thrown away: it has to read files and run commands. */
+  readonly isReview?: boolean;
   /** Asks the installed binary for its version, for flags that not all versions have. Resolves to null if unknown. */
   readonly version: () => Promise<string | null>;
   /** The agent will run as root. */

@@ -51,6 +51,8 @@ export interface TurnObserver {
 export interface AgentSessions {
   /** Opens the session on first use. */
   of(harness: Harness): AgentSession;
+  /** Opens another session, in another folder. The caller closes it. */
+  separate(harness: Harness, folder: { readonly root: string; readonly env: NodeJS.ProcessEnv }): AgentSession;
   /** Closes all sessions. */
   close(): Promise<void>;
 }

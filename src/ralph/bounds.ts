@@ -5,6 +5,7 @@ import {
   type IterationRecord,
   maxListed,
   type ProofReport,
+  type ReviewReport,
 } from './record.ts';
 
 const maxNamed = 200;
@@ -89,9 +90,20 @@ const boundTools = (
   return Object.fromEntries([...sorted.slice(0, maxTools - 1), [otherTools, others]]);
 };
 
+/** What is stored of one finding. */
+const maxFindingLength = 1000;
+
+const boundReview = (review: ReviewReport, redactor: RecordRedactor): ReviewReport => ({
+  ...review,
+  findings: review.findings.slice(0, maxListed).map((finding) => redactor.beginningOf(finding, maxFindingLength)),
+  reason: review.reason && redactor.beginningOf(review.reason, maxCommitProblemLength),
+  tools: review.tools && boundTools(review.tools, redactor),
+});
+
 const boundGate = (gate: GateReport, redactor: RecordRedactor): GateReport => ({
   ...gate,
   runs: gate.runs.slice(0, maxRuns).map((run) => ({ ...run, tail: redactor.endOf(run.tail, maxTextLength) })),
+  ...(gate.review && { review: boundReview(gate.review, redactor) }),
   ...(gate.proof && { proof: boundProof(gate.proof, redactor) }),
 });
 

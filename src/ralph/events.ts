@@ -1,5 +1,5 @@
 import type { AgentEvent } from './agent-events.ts';
-import type { AgentSwitch, IterationRecord, DeferredAttempt, TaskCount } from './record.ts';
+import type { AgentSwitch, IterationRecord, DeferredAttempt, ReviewReport, TaskCount } from './record.ts';
 import type { AgentChoice, Workspace, RunPlan, CommandOrigin } from './plan.ts';
 import type { ControlCommand } from './control.ts';
 
@@ -10,6 +10,7 @@ export const stopCauses = {
   promise: 'complete',
   'blocked-promise': 'blocked',
   'max-stalled': 'blocked',
+  'max-reviews': 'blocked',
   denied: 'blocked',
   signal: 'interrupted',
   'not-started': 'failed',
@@ -100,6 +101,21 @@ export type RunEvent =
   /** The agent has ended and the gate starts. If it is interrupted, the record is enough to run it again. */
   | { readonly type: 'iteration-pending'; readonly record: IterationRecord; readonly at: string }
   | { readonly type: 'gate-started'; readonly commands: readonly string[] }
+  /** Another agent reviews the work, for the first time or again. */
+  | {
+      readonly type: 'review-started';
+      readonly iteration: number;
+      readonly agent: AgentChoice;
+      readonly attempt: number;
+      readonly at: string;
+    }
+  | { readonly type: 'reviewer'; readonly event: AgentEvent }
+  | {
+      readonly type: 'review-finished';
+      readonly iteration: number;
+      readonly review: ReviewReport;
+      readonly at: string;
+    }
   | ({
       readonly type: 'run-ended';
       readonly reason: StopReason;

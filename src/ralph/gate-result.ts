@@ -1,5 +1,5 @@
 import { gateCommands, type GatePlan } from './plan.ts';
-import type { GateReport, GateRun, ProofReport } from './record.ts';
+import type { GateReport, GateRun, ProofReport, ReviewReport } from './record.ts';
 import type { Verdict } from './iteration.ts';
 import { grouped } from './usage.ts';
 
@@ -13,17 +13,31 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
 export const runsCommands = (
   gate: GatePlan,
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
-): boolean => gateCommands(gate).length > 0 && (completionFound || (gate.verifyEach && error?.kind !== 'rate-limit'));
+): boolean =>
+  (gateCommands(gate).length > 0 && (completionFound || (gate.verifyEach && error?.kind !== 'rate-limit'))) ||
+  (Boolean(gate.review) && completionFound);
 
-export const passes = ({ tampering, openTasks, conflicts = [], runs, proof }: Omit<GateReport, 'passed'>): boolean =>
+export const passes = ({
+  tampering,
+  openTasks,
+  conflicts = [],
+  runs,
+  proof,
+  review,
+}: Omit<GateReport, 'passed'>): boolean =>
   tampering.length === 0 &&
   openTasks.length === 0 &&
   conflicts.length === 0 &&
   runs.every(hasPassed) &&
-  (!proof?.required || isProven(proof));
+  (!proof?.required || isProven(proof)) &&
+  (review === undefined || review.verdict === 'pass');
 
 /** A change without scenarios is not proven. */
 export const isProven = ({ count }: ProofReport): boolean => count.total > 0 && count.proven === count.total;
+
+/** Whether a command or the review was stopped on request. */
+export const wasInterrupted = ({ runs, review }: GateReport): boolean =>
+  runs.some(({ outcome }) => outcome === 'interrupted') || Boolean(review?.interrupted);
 
 export const hasPassed = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
 
@@ -44,6 +58,7 @@ export const refusalOf = (gate: GateReport): string => {
         ]),
     ...runs.filter((run) => !hasPassed(run)).map(describeRun),
     ...(gate.proof?.required && !isProven(gate.proof) ? [describeUnproven(gate.proof)] : []),
+    ...(gate.review && gate.review.verdict !== 'pass' ? [describeReview(gate.review)] : []),
   ].join('; ');
 };
 
@@ -70,6 +85,16 @@ const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
     case 'interrupted':
       return `"${command}" was interrupted`;
   }
+};
+
+/** `the review by codex failed: no test for the empty list (and 2 more findings)` */
+const describeReview = ({ harness, model, verdict, findings, reason }: ReviewReport): string => {
+  const by = `the review by ${model === null ? harness : `${harness}:${model}`}`;
+  if (verdict === null) return `${by} has no verdict: ${reason}`;
+  const [first, ...more] = findings;
+  if (first === undefined) return `${by} failed without findings`;
+  const others = more.length === 0 ? '' : ` (and ${more.length} more ${more.length === 1 ? 'finding' : 'findings'})`;
+  return `${by} failed: ${first}${others}`;
 };
 
 const some = (titles: readonly string[], total: number) =>

@@ -4,7 +4,7 @@ import { withoutBlocks } from './handover/blocks.ts';
 import { findHandover } from './handover/find.ts';
 import { unknownUsage, type AgentError, type AgentEvent, type TurnEnd, type Usage } from './agent-events.ts';
 import { type Denials, type IterationRecord, type RepeatedCall } from './record.ts';
-import { type RunPlan } from './plan.ts';
+import type { Promises } from './promise/judge-message.ts';
 import { saysNothing } from './promise/tag-position.ts';
 import { addUsage } from './usage.ts';
 import { createSearch } from './promise/search.ts';
@@ -25,7 +25,7 @@ export type Verdict = Pick<
   | 'handover'
 >;
 
-interface Observed extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> {
+interface Observed extends Promises {
   /** The agent may leave notes for the next iteration. */
   readonly handover?: boolean;
   /** Prefixes of lines that the agent CLI itself prints after the agent's message. */
@@ -98,8 +98,12 @@ export const observeIteration = (observed: Observed, prompt: string) => {
 };
 
 /** What the agent says. If it prints events (`structured`), stray lines of plain text are not its messages. */
-const createSpeech = ({ trailer, completionPromise, blockedPromise }: Observed, prompt: string) => {
-  const promises = { completionPromise, blockedPromise };
+const createSpeech = (
+  { trailer, completionPromise, blockedPromise, tagName = 'promise' }: Observed,
+  prompt: string,
+) => {
+  const promises = { completionPromise, blockedPromise, tagName };
+
   const inMessages = createSearch(promises, {
     isEcho: createEcho(prompt, 'at length'),
     isTrailer: () => false,

@@ -3,7 +3,7 @@ import { type AgentEvent, type TurnEnd, type AbortReason, type Usage } from './a
 import { type Emit, type Stop, stopCauses, type StopReason, type DiffStat, type Uncommitted } from './events.ts';
 import type { TaskCount, GateReport, IterationRecord } from './record.ts';
 import { addUsage, totalUsage } from './usage.ts';
-import { applyGate, runsCommands } from './gate-result.ts';
+import { applyGate, runsCommands, wasInterrupted } from './gate-result.ts';
 import { type Verdict, observeIteration } from './iteration.ts';
 import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, stopByPromise } from './policy.ts';
@@ -251,8 +251,7 @@ const passGate = async (
     host.emit({ type: 'iteration-pending', record: ended, at: host.now().toISOString() });
   const gateTicks = host.ticks();
   const gate = await host.gate(ended.iteration, ended, again);
-  const interrupted = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
-  if (interrupted && host.stopSignal() !== null) return null;
+  if (gate && wasInterrupted(gate) && host.stopSignal() !== null) return null;
   const tasks = await host.tasks();
   const phases = ended.phases && { ...ended.phases, gateMs: Math.round(host.ticks() - gateTicks) };
   const record = { ...ended, ...applyGate(ended, gate), ...(phases && { phases }), gate, tasks };

@@ -7,6 +7,10 @@ export interface AgentChoice {
 /** `claude:opus`, as on the command line. */
 export const agentKey = ({ harness, model }: AgentChoice): string => (model === null ? harness : `${harness}:${model}`);
 
+/** The agents of a run and its reviewer. */
+export const allAgents = ({ agents, gate }: Pick<RunPlan, 'agents' | 'gate'>): readonly AgentChoice[] =>
+  gate.review ? [...agents, gate.review] : agents;
+
 /** Where the agents of a run work. */
 export interface Workspace {
   /** The folder in which they are started. */
@@ -48,7 +52,7 @@ export interface RunPlan {
 
 /** A command that a run executes, and its origin. */
 export interface CommandOrigin {
-  readonly key: 'harness' | 'verify' | 'worktreeSetup' | 'notify';
+  readonly key: 'harness' | 'verify' | 'worktreeSetup' | 'notify' | 'review' | 'reviewPrompt';
   readonly command: string;
   /** `--verify`, `SPOOL_VERIFY`, `config.json verify`, `the last run`. */
   readonly source: string;
@@ -74,6 +78,18 @@ export interface GatePlan {
   readonly reports?: readonly string[];
   /** The `**Verify**:` commands that the user trusts for this run, by the id of the scenario. */
   readonly scenarioCommands?: ScenarioCommands;
+  /** Another agent that reviews the work after the commands have passed; missing without one. */
+  readonly review?: ReviewPlan;
+}
+
+/** The agent that reviews the work, and how. */
+export interface ReviewPlan extends AgentChoice {
+  /** The run is blocked after this many reviews that did not pass. */
+  readonly max: number;
+  /** Instructions of the user for the reviewer. */
+  readonly prompt: string | null;
+  /** It may use every tool without asking. */
+  readonly allowAll: boolean;
 }
 
 export type ScenarioCommands = Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,7 @@
 import { failed, type IterationRecord } from './record.ts';
 import { type RunPlan } from './plan.ts';
 import { type Stop } from './events.ts';
+import { refusalOf } from './gate-result.ts';
 import { limitReached, type Spent } from './limits.ts';
 import type { RunTotals } from './totals.ts';
 import { unreadContext, wasUnread } from './unread-context.ts';
@@ -10,10 +11,10 @@ export type Decision =
 
 /** What the loop knows after an iteration. */
 export interface Progress {
-  readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'limits' | 'failFast' | 'retryDelayMs'>;
+  readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'limits' | 'failFast' | 'retryDelayMs' | 'gate'>;
   readonly record: IterationRecord;
   /** Includes `record`. */
-  readonly totals: Pick<RunTotals, 'failures' | 'sameErrorCount' | 'stalled' | 'denied' | 'usage'>;
+  readonly totals: Pick<RunTotals, 'failures' | 'sameErrorCount' | 'stalled' | 'denied' | 'usage' | 'reviews'>;
   readonly spent: Pick<Spent, 'elapsedMs' | 'nowMs'>;
   /** The signal that asked the run to stop. */
   readonly stopSignal: string | null;
@@ -45,6 +46,8 @@ export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): D
     );
   if (totals.stalled >= limits.maxStalled)
     return stop('max-stalled', `${inARow(totals.stalled)} changed nothing (--max-stalled)`);
+  const failedReviews = outOfReviews(plan, record, totals);
+  if (failedReviews) return { next: 'stop', stop: failedReviews };
   if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations, record) };
   const reached = limitReached(limits, { ...spent, usage: totals.usage });
   if (reached) return { next: 'stop', stop: reached };
@@ -60,9 +63,27 @@ export const stopByPromise = (
   if (completionFound && iteration >= minIterations)
     return {
       cause: 'promise',
-      detail: `done${gate?.runs.length ? ' and verified' : ''} in iteration ${iteration}`,
+      detail: `done${verifiedText(gate)} in iteration ${iteration}`,
     };
   return blocked === null ? null : { cause: 'blocked-promise', detail: `the agent gave up: ${blocked}` };
+};
+
+const verifiedText = (gate: IterationRecord['gate']): string => {
+  const how = [...(gate?.runs.length ? ['verified'] : []), ...(gate?.review ? ['reviewed'] : [])];
+  return how.length === 2 ? `, ${how.join(' and ')}` : how.map((word) => ` and ${word}`).join('');
+};
+
+/** Only after a review: one that an earlier check made unnecessary does not end the run. */
+const outOfReviews = (
+  { gate: { review: plan } }: Progress['plan'],
+  { gate }: IterationRecord,
+  totals: Progress['totals'],
+) => {
+  const { failed: count = 0 } = totals.reviews ?? {};
+  if (!plan || !gate?.review || gate.review.verdict === 'pass' || count < plan.max) return null;
+  const reviews = count === 1 ? '1 review' : `${count} reviews`;
+  const detail = `${reviews} did not pass (--max-reviews ${plan.max}): ${refusalOf(gate)}`;
+  return { cause: 'max-reviews', detail } satisfies Stop;
 };
 
 /** In a row: a tool that is denied twice will be denied again, and each attempt costs as much as an iteration. */

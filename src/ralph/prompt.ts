@@ -1,4 +1,5 @@
 import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
+import { inFence } from './fence.ts';
 import { failed, type GateReport, type IterationRecord } from './record.ts';
 import { hasPassed, isProven, refusalOf } from './gate-result.ts';
 import { describeOpenProof, describeScenarios, type ScenariosToProve } from './prompt-scenarios.ts';
@@ -111,6 +112,7 @@ export const describeResult = (
     ...signs,
     ...openProof(record.gate),
     ...gateOutput(record.gate),
+    ...findingsOf(record.gate),
   ];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
@@ -125,6 +127,9 @@ const ending = (text: string) => (text.length > maxPartLength ? `…${text.slice
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.gate !== null && record.gate.tampering.length > 0)
     return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that alone, and restore what is named here, regardless of who changed it. Then print the promise again if it is true.`;
+  // What went wrong is not for the agent: it may say how to permit something.
+  if (record.gate?.review?.verdict === null)
+    return 'You printed the promise and all checks have passed, but the review of your work ended without a verdict. This says nothing about your work: look at it again, and print the promise again if it is true.';
   if (record.rejected !== null)
     return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
   if (failed(record))
@@ -176,11 +181,16 @@ const gateOutput = (gate: GateReport | null): string[] =>
     .map((run) => `The end of the output of "${beginning(run.command)}":\n\n${fenced(run.tail)}`);
 
 /** Puts the end of a text into a fence that nothing in it can close. */
-const fenced = (whole: string): string => {
-  const text = ending(whole);
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text.trimEnd()}\n${fence}`;
+const fenced = (whole: string): string => inFence(ending(whole));
+
+/** What a reviewer found is quoted: it may repeat what it has read. */
+const findingsOf = (gate: GateReport | null): string[] => {
+  const findings = gate?.review?.findings ?? [];
+  if (findings.length === 0 || gate?.review?.verdict !== 'fail') return [];
+  const list = findings.map((finding) => `- ${finding}`).join('\n');
+  return [
+    `Another agent has reviewed the work and found this. Fix it, or make clear in the code why it is wrong:\n\n${inFence(beginning(list))}`,
+  ];
 };
 
 const inParentheses = (id: string | undefined) => (id ? ` (${id})` : '');

@@ -141,6 +141,31 @@ export interface GateReport {
   readonly runs: readonly GateRun[];
   /** Which scenarios are proven; missing if the gate did not get that far, or if nothing names one. */
   readonly proof?: ProofReport;
+  /** Missing if there was none: nothing reviews the work, or an earlier check failed. */
+  readonly review?: ReviewReport;
+}
+
+/** What another agent says about the work. Only the verdict `pass` lets the promise count. */
+export interface ReviewReport {
+  readonly harness: string;
+  readonly model: string | null;
+  /** null if it ended without a verdict that counts. */
+  readonly verdict: 'pass' | 'fail' | null;
+  /** At most `maxListed`. */
+  readonly findings: readonly string[];
+  /** Why there is no verdict; null if there is one. */
+  readonly reason: string | null;
+  /** It was stopped on request: it is repeated when the run is resumed. */
+  readonly interrupted?: true;
+  /** A review without a verdict is retried once. */
+  readonly attempts: number;
+  readonly durationMs: number;
+  /** That of all attempts. */
+  readonly usage: Usage | null;
+  /** The number of calls by tool in the last attempt; null if the harness does not report them. */
+  readonly tools: Readonly<Record<string, number>> | null;
+  /** The commit with the work that was reviewed. */
+  readonly checkpoint: string | null;
 }
 
 /** What a gate says about the scenarios of the change. */

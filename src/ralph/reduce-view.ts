@@ -78,7 +78,13 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'iteration-pending':
       return { ...view, pending: event.record, updatedAt: event.at };
     case 'iteration-finished':
-      return { ...view, ...addRecord(view, event.record), currentUsage: null, pending: null, updatedAt: event.at };
+      return {
+        ...withoutReview(view),
+        ...addRecord(view, event.record),
+        currentUsage: null,
+        pending: null,
+        updatedAt: event.at,
+      };
     case 'attempt-deferred': {
       const cooldowns = { ...view.cooldowns, [agentKey(event.attempt)]: event.untilMs };
       const totals = addDeferred(view, event.attempt, event.atMs);
@@ -130,6 +136,17 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
       return { ...view, workspace: event.workspace, updatedAt: event.at };
     case 'agent':
       return event.event.type === 'usage' ? { ...view, currentUsage: addUsage(view.currentUsage, event.event) } : view;
+    case 'reviewer':
+      if (event.event.type !== 'usage') return view;
+      return {
+        ...view,
+        currentUsage: addUsage(view.currentUsage, event.event),
+        reviewUsage: addUsage(view.reviewUsage ?? null, event.event),
+      };
+    case 'review-started':
+      return { ...view, waiting: null, updatedAt: event.at };
+    case 'review-finished':
+      return { ...view, updatedAt: event.at };
     case 'notice':
     case 'gate-started':
     case 'tasks-changed':
@@ -148,12 +165,23 @@ const withoutPause = ({ deferredSinceMs }: RunView, pausedMs: number): Partial<R
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.run === view.run && record.iteration > view.finishedIterations);
   if (newer.length > 0)
-    return { ...view, ...newer.reduce<RunTotals>(addRecord, view), currentUsage: null, pending: null };
+    return { ...withoutReview(view), ...newer.reduce<RunTotals>(addRecord, view), currentUsage: null, pending: null };
   const { run, finishedIterations, pending } = view;
-  // Its usage is counted when it is recorded.
-  if (pending?.run === run && pending.iteration === finishedIterations + 1) return { ...view, currentUsage: null };
+  // Its usage is counted when it is recorded. That of a review that was interrupted is in no record.
+  if (pending?.run === run && pending.iteration === finishedIterations + 1)
+    return { ...withoutReview(view), usage: addUsage(view.usage, view.reviewUsage ?? null), currentUsage: null };
   // The interrupted iteration was never recorded, but its usage counts.
-  return { ...view, usage: addUsage(view.usage, view.currentUsage), currentUsage: null, pending: null };
+  return {
+    ...withoutReview(view),
+    usage: addUsage(view.usage, view.currentUsage),
+    currentUsage: null,
+    pending: null,
+  };
+};
+
+const withoutReview = (view: RunView): RunView => {
+  const { reviewUsage: _, ...rest } = view;
+  return rest;
 };
 
 /** Those who sent earlier ones have read their answer. */

@@ -1,4 +1,4 @@
-import { failed, type DeferredAttempt, type IterationRecord } from './record.ts';
+import { failed, type DeferredAttempt, type IterationRecord, type ReviewReport } from './record.ts';
 import { type Usage } from './agent-events.ts';
 import type { ProofCount } from './proof.ts';
 import { addUsage, usageOf } from './usage.ts';
@@ -26,6 +26,8 @@ export interface RunTotals {
   /** Upper bound of the number of changed files that are missing from `files`. */
   readonly filesLeftOut: number;
   readonly gateRuns: { readonly passed: number; readonly flaky: number; readonly failed: number };
+  /** Missing if there was no review, and in older runs. */
+  readonly reviews?: ReviewTotals;
   readonly lastError: string | null;
   /** Completed tasks after the last iteration. */
   readonly tasksDone: number | null;
@@ -33,6 +35,21 @@ export interface RunTotals {
   readonly proof?: ProofCount;
   /** Commits of the run, including those of the agent; missing in older runs. */
   readonly commits?: CommitRange;
+}
+
+export interface ReviewTotals {
+  readonly passed: number;
+  /** Those without a verdict as well. */
+  readonly failed: number;
+  /** The last one that did not pass; null if all have. */
+  readonly last: FailedReview | null;
+}
+
+export interface FailedReview {
+  readonly iteration: number;
+  /** The commit with the work that was reviewed. */
+  readonly checkpoint: string | null;
+  readonly findings: readonly string[];
 }
 
 export interface CommitRange {
@@ -71,11 +88,12 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
     stalled: stuck ? totals.stalled + 1 : 0,
     denied: stuck && record.denied && !record.completionFound ? totals.denied + 1 : 0,
     tasksDone: record.tasks?.done ?? null,
-    usage: addUsage(totals.usage, usageOf([record, ...record.deferred])),
+    usage: addUsage(totals.usage, usageOf([record, ...record.deferred, ...reviewsOf(record)])),
     deferred: [],
     deferredSinceMs: null,
     ...addFiles(totals, record.git),
     gateRuns: addRuns(totals.gateRuns, record.gate),
+    ...addReview(totals, record),
     lastError: error,
     ...proofAfter(totals, record),
     ...(totals.commits && { commits: addCommits(totals.commits, record) }),
@@ -85,6 +103,21 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
 const proofAfter = ({ proof }: RunTotals, { gate }: IterationRecord): Pick<RunTotals, 'proof'> => {
   const count = gate?.proof?.count ?? proof;
   return count === undefined ? {} : { proof: count };
+};
+
+const reviewsOf = ({ gate }: IterationRecord): ReviewReport[] => (gate?.review ? [gate.review] : []);
+
+const addReview = (
+  { reviews = { passed: 0, failed: 0, last: null } }: RunTotals,
+  { iteration, gate }: IterationRecord,
+): Pick<RunTotals, 'reviews'> => {
+  const review = gate?.review;
+  if (review === undefined) return {};
+  if (review.verdict === 'pass') return { reviews: { ...reviews, passed: reviews.passed + 1 } };
+  const { checkpoint, findings } = review;
+  // One without findings says nothing about the earlier ones.
+  const last = findings.length === 0 && reviews.last ? reviews.last : { iteration, checkpoint, findings };
+  return { reviews: { ...reviews, failed: reviews.failed + 1, last } };
 };
 
 /** The agent commits first, Spool commits the rest. */

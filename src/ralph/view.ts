@@ -64,6 +64,8 @@ export interface RunView extends RunTotals {
   readonly elapsedMs: number;
   /** Usage of the current iteration so far. */
   readonly currentUsage: Usage | null;
+  /** The part of it that the reviewer has used; missing if there was no review. */
+  readonly reviewUsage?: Usage | null;
   /** Until when the run waits, in milliseconds since 1970, and why; null if it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
   /** What other processes have asked for and the run has yet to do; missing in older runs. */

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../ralph/events.ts';
+import { agentKey } from '../ralph/plan.ts';
 import { createMarkdown } from './markdown.ts';
 import type { Symbols } from './symbols.ts';
 import { toolText } from './tool-lines.ts';
@@ -6,6 +7,7 @@ import { toolText } from './tool-lines.ts';
 /** What a run does, by its last event; null if the event does not say. */
 export const activityText = (event: RunEvent, shown: Parameters<typeof toolText>[1]): string | null => {
   switch (event.type) {
+    case 'reviewer':
     case 'agent':
       switch (event.event.type) {
         case 'tool':
@@ -25,6 +27,10 @@ export const activityText = (event: RunEvent, shown: Parameters<typeof toolText>
       }
     case 'gate-started':
       return `verifying: ${event.commands.join('; ')}`;
+    case 'review-started':
+      return `review by ${agentKey(event.agent)} started`;
+    case 'review-finished':
+      return `review by ${agentKey(event.review)} finished`;
     case 'waiting':
       return `waiting: ${event.why}`;
     case 'iteration-started':

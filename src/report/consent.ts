@@ -1,9 +1,10 @@
 import { relative } from 'node:path';
-import { gateCommands } from '../ralph/plan.ts';
 import { mapLimits } from '../ralph/limits.ts';
+import { agentKey, gateCommands } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import { provenText } from './introduction.ts';
 import { limitsText } from './limits.ts';
+import { oneLine } from './shorten.ts';
 import { visible } from '../text/escape-hidden.ts';
 
 /** Describes in full what an interrupted run that someone else started would do if it is resumed. */
@@ -14,6 +15,7 @@ export const renderConsent = (view: RunView, root: string): string[] => {
     ...gateCommands(gate).map(quoted),
     ...(gate.requireTasks ? ['all tasks are done'] : []),
     ...(gate.requireScenarios ? [provenText(gate)] : []),
+    ...(gate.review ? [`a review by ${oneLine(agentKey(gate.review))}`] : []),
   ];
   const least = minIterations > 1 ? [`at least ${minIterations} iterations`] : [];
   const most = limitsText({ maxIterations: maxIterations ?? Infinity, limits, failFast });

@@ -1,4 +1,5 @@
 import { type RunEvent } from '../ralph/events.ts';
+import { agentKey } from '../ralph/plan.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
@@ -15,6 +16,7 @@ import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
 import { colourOf } from './status.ts';
+import { reviewText } from './review-lines.ts';
 import { pausedText, requestText } from './steering.ts';
 import { type Column, renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -137,6 +139,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
       };
     case 'iteration-started':
       return { iteration: event.iteration, since: performance.now(), activity: 'working', waitsUntilMs: null };
+    case 'reviewer':
     case 'agent': {
       if (event.event.type === 'usage') return { usage: spentOf(view) };
       if (event.event.type !== 'tool') return {};
@@ -144,6 +147,8 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
     }
     case 'gate-started':
       return { activity: `verifying: ${oneLine(event.commands.join('; '))}` };
+    case 'review-started':
+      return { activity: `review by ${oneLine(agentKey(event.agent))}`, waitsUntilMs: null };
     case 'tasks-changed':
       return { tasks: event.tasks };
     case 'iteration-finished': {
@@ -158,6 +163,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
       return { activity: 'working' };
     case 'agent-switched':
     case 'attempt-deferred':
+    case 'review-finished':
     case 'iteration-pending':
     case 'notice':
     case 'requested':
@@ -219,8 +225,12 @@ const stepsOf = (
     }
     case 'run-ended':
       return [`${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`, ...(event.notes ?? [])];
+    case 'review-finished':
+      return [reviewText(event.review, terminal.symbols)];
     case 'iteration-started':
     case 'agent':
+    case 'reviewer':
+    case 'review-started':
     case 'tasks-changed':
     case 'attempt-deferred':
     case 'waiting':

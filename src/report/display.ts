@@ -14,7 +14,8 @@ export interface Display {
 /** Wraps a reporter so that it receives no secrets. The view of an `agent` event is passed on unredacted: no reporter shows it. */
 const withoutSecrets = (report: OnRunEvent, redactor: Pick<Redactor, 'data'>): OnRunEvent => {
   const cleanView = createIncrementalRedactor<RunView>(redactor);
-  return (event, view) => report(redactor.data(event), event.type === 'agent' ? view : cleanView(view));
+  return (event, view) =>
+    report(redactor.data(event), event.type === 'agent' || event.type === 'reviewer' ? view : cleanView(view));
 };
 
 /** Removes secrets. */

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../ralph/events.ts';
-import type { AgentChoice } from '../ralph/plan.ts';
+import { agentKey, type AgentChoice } from '../ralph/plan.ts';
 import type { IterationRecord, TaskCount } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 import { atTime, clockTime, duration, secondsTime } from '../text/format.ts';
@@ -9,6 +9,7 @@ import { mentionLines, resultText, ruleText } from './iteration-lines.ts';
 import { switchText } from './ladder.ts';
 import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
+import { findingLines, reviewStyle, reviewText } from './review-lines.ts';
 import { pausedText, requestText } from './steering.ts';
 import { renderRun } from './status.ts';
 import type { Style, Terminal } from './terminal.ts';
@@ -71,8 +72,18 @@ const ownLines = (event: RunEvent, context: EventContext): string[] => {
       return message('Resumed.', 'yellow');
     case 'gate-started':
       return message(`Verifying: ${event.commands.map((command) => shownCommand(command)).join('; ')}`, 'dim');
+    case 'review-started': {
+      const again = event.attempt > 1 ? ' (again)' : '';
+      return message(`Reviewing with ${oneLine(agentKey(event.agent))}${again}`, 'dim');
+    }
+    case 'review-finished':
+      return [
+        ...message(reviewText(event.review, terminal.symbols), reviewStyle(event.review)),
+        ...findingLines(event.review).flatMap((line) => messageLines(line, terminal)),
+      ];
     case 'run-ended':
       return endLines(event, context);
+    case 'reviewer':
     case 'agent':
     case 'tasks-changed':
     case 'attempt-deferred':

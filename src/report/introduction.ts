@@ -1,5 +1,5 @@
 import type { RunEvent } from '../ralph/events.ts';
-import type { CommandOrigin, Limits, RunPlan, Workspace } from '../ralph/plan.ts';
+import { agentKey, type CommandOrigin, type Limits, type RunPlan, type Workspace } from '../ralph/plan.ts';
 import { localDay, pluralise, someOf, widthOf } from '../text/format.ts';
 import { visible } from '../text/escape-hidden.ts';
 import { limitsText, stopsText } from './limits.ts';
@@ -128,6 +128,7 @@ const doneText = ({ completionPromise, gate, minIterations }: RunPlan, origins: 
     ...gate.verify.map((command) => `"${shownCommand(command)}" passes${originText(origins, 'verify', command)}`),
     ...(gate.requireTasks ? ['all tasks are done'] : []),
     ...(gate.requireScenarios ? [provenText(gate)] : []),
+    ...(gate.review ? [`a review by ${oneLine(agentKey(gate.review))} passes`] : []),
   ];
   const min = minIterations === 1 ? '' : `, after at least ${pluralise(minIterations, 'iteration')}`;
   const last = conditions.length > 1 ? ` and ${conditions.pop()!}` : '';

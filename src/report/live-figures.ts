@@ -38,8 +38,9 @@ export const createLiveFigures = ({
       if (event.type === 'run-started') tasks = tasksAtStart = event.tasks ?? null;
       if (event.type === 'tasks-changed') tasks = event.tasks;
       if (event.type === 'iteration-finished') tasks = tasksAtStart = event.record.tasks ?? tasks;
-      if (event.type === 'iteration-started') [toolCalls, lastTool, usage] = [0, '', spentOf(view)];
-      if (event.type !== 'agent') return;
+      if (event.type === 'iteration-started' || event.type === 'review-started')
+        [toolCalls, lastTool, usage] = [0, '', spentOf(view)];
+      if (event.type !== 'agent' && event.type !== 'reviewer') return;
       if (event.event.type === 'usage') usage = spentOf(view);
       if (event.event.type !== 'tool') return;
       toolCalls++;

@@ -36,7 +36,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
   };
   const onEvent = (event: RunEvent, view: RunView): void => {
     root = view.workspace?.root ?? root;
-    if (event.type === 'agent') {
+    if (event.type === 'agent' || event.type === 'reviewer') {
       figures.count(event, view);
       return options.stream ? agent.show(event.event) : undefined;
     }
@@ -69,6 +69,8 @@ const endsStatus = new Set<RunEvent['type']>([
   'paused',
   'resumed',
   'gate-started',
+  'review-started',
+  'review-finished',
   'run-ended',
 ]);
 
@@ -79,6 +81,8 @@ const statusOf = (event: RunEvent, { harness }: LiveOptions): [label: string, cl
       return [`${harness(event.agent.harness).title} is working…`, { sinceMs: Date.parse(event.at) }];
     case 'gate-started':
       return ['Verifying…', { sinceMs: Date.now() }];
+    case 'review-started':
+      return [`${harness(event.agent.harness).title} reviews…`, { sinceMs: Date.parse(event.at) }];
     case 'waiting':
       return ['Resuming in', { untilMs: event.untilMs }];
     case 'paused':

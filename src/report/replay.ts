@@ -11,6 +11,8 @@ export interface ReplayRequest {
   readonly iteration: number;
   /** Show later iterations as well, and wait for them until the run ends. */
   readonly follow: boolean;
+  /** Show only the reviews. */
+  readonly onlyReviews?: boolean;
   readonly display: Display;
   /** Aborted to stop. */
   readonly signal: AbortSignal;
@@ -26,9 +28,11 @@ export interface Replayed {
   readonly isGone: boolean;
 }
 
+const reviewEvents: ReadonlySet<RunEvent['type']> = new Set(['review-started', 'reviewer', 'review-finished']);
+
 /** Shows a run from its events as it was shown when it happened, from one iteration on, after the header of the run. */
 export const replay = async (request: ReplayRequest): Promise<Replayed> => {
-  const { events, iteration, follow, display, signal, drained } = request;
+  const { events, iteration, follow, onlyReviews = false, display, signal, drained } = request;
   let header: { readonly event: RunEvent; readonly view: RunView } | null = null;
   let last: RunView | null = null;
   let wasShown = false;
@@ -38,11 +42,12 @@ export const replay = async (request: ReplayRequest): Promise<Replayed> => {
     if (event.type === 'iteration-started' && event.iteration > iteration && !follow) break;
     if (!wasShown && event.type === 'run-started') header = { event, view };
     if (event.type === 'iteration-started' && event.iteration >= iteration && !wasShown) {
-      if (header !== null) display.onEvent(header.event, header.view);
+      if (header !== null && !onlyReviews) display.onEvent(header.event, header.view);
       wasShown = true;
     }
     // How it ended is shown by `spool status`.
     if (!wasShown || (event.type === 'run-ended' && !follow)) continue;
+    if (onlyReviews && !reviewEvents.has(event.type)) continue;
     display.onEvent(event, view);
     await drained(signal);
   }

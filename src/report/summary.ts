@@ -1,5 +1,6 @@
 import { hasArchive } from '../changes/folders.ts';
 import { type Uncommitted } from '../ralph/events.ts';
+import { agentKey } from '../ralph/plan.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
@@ -46,6 +47,7 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
     ),
     ...line('Checks', checksText(view)),
     ...line('Scenarios', scenariosText(view)),
+    ...line('Reviews', reviewsText(view)),
     ...troubles.slice(-maxTroubles).flatMap((one, index) => line(index === 0 ? 'Trouble' : '', troubleText(one))),
     ...line('', earlier > 0 ? `and ${earlier} more before` : ''),
     ...(view.status === 'complete' ? [] : handoverLines(facts.records, facts.handover)).flatMap((text, index) =>
@@ -122,6 +124,17 @@ const scenariosText = ({ proof }: RunView): string => {
   return [`${proof.proven}/${proof.total} proven`, ...others.map((state) => `${proof[state]} ${state}`)].join(', ');
 };
 
+/** `2 by codex:some-model, 1 passed · open: no test for the empty list` */
+const reviewsText = ({ reviews, gate, status }: RunView): string => {
+  if (reviews === undefined) return '';
+  const by = gate.review ? ` by ${oneLine(agentKey(gate.review))}` : '';
+  const findings = (status === 'complete' ? [] : (reviews.last?.findings ?? [])).map((finding) =>
+    oneLine(finding, 150),
+  );
+  const found = findings.length === 0 ? '' : ` · found: ${someOf(findings, findings.length, 3)}`;
+  return `${reviews.passed + reviews.failed}${by}, ${reviews.passed} passed${found}`;
+};
+
 /** The commands that a person needs next, each with a label. They are never broken, so that they can be copied. */
 export const nextCommands = (view: RunView, facts: NextFacts, { style }: Canvas): string[] =>
   commandLines(nextOf(view, facts), style);
@@ -177,7 +190,14 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
     case 'blocked': {
       const tell = `${commandLine('spool', 'ralph', '--change', change)} --add-context "<what it needs to know>"`;
       const again: Next[] = [['Try again', newRun(view)], ...permissions];
-      return [...(view.cause === 'denied' ? again : [['Tell it', tell] as const, ...again]), ...trouble, ...review];
+      const found: Next[] =
+        view.cause === 'max-reviews' ? [['Findings', on('logs', String(view.iteration), '--review')]] : [];
+      return [
+        ...found,
+        ...(view.cause === 'denied' ? again : [['Tell it', tell] as const, ...again]),
+        ...trouble,
+        ...review,
+      ];
     }
     case 'limit':
     case 'failed':

@@ -1,6 +1,7 @@
-import { agentsOf } from '../config/agents.ts';
+import { agentsOf, reviewOf } from '../config/agents.ts';
 import { userError } from '../errors.ts';
 import type { FoundRepository } from '../git/work-tree.ts';
+import { allAgents } from '../ralph/plan.ts';
 import { stopByPromise } from '../ralph/policy.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
@@ -13,6 +14,7 @@ import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
 import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
 import { withScenarioCommands } from './plan/scenario-commands.ts';
+import { checkReviewer } from './plan/reviewer.ts';
 import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
@@ -37,7 +39,9 @@ export interface CheckedStart extends CheckedSpec, FoundRepository {
 export const checkStart = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<CheckedStart> => {
   const { env, findHarness } = services;
   // Before the first git command, which must not be one that agents can write.
-  const harnesses = agentsOf(given.options).map(({ harness }) => findHarness(harness));
+  const harnesses = [...agentsOf(given.options), ...reviewerIn(given.options)].map(({ harness }) =>
+    findHarness(harness),
+  );
   distrustWritable(given.options, { cwd: given.cwd, env }, harnesses);
   const earlier = currentPlan(given, services);
   const lastRun = earlier?.lastRun ?? (await readLastRun(given));
@@ -54,10 +58,16 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   if (!spec.newChange) await checkScenarios(spec, planned.plan);
   const usable = usableAgents(planned.plan, spec, services);
+  checkReviewer({ ...planned.plan, hasGit: found.repository !== null }, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
-  await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
+  await stoppable(services, deadline, () => runSandbox.open(planned.plan, allAgents({ ...planned.plan, ...usable })));
   return { ...origin, ...found, spec, planned, usable, assignment, deadline, runSandbox, stopwatch };
+};
+
+const reviewerIn = (options: RunSpec['options']) => {
+  const review = reviewOf(options);
+  return review === null ? [] : [review];
 };
 
 /** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */

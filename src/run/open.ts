@@ -1,4 +1,5 @@
 import { terminateOrphans } from '../process/tree.ts';
+import { allAgents } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { makeRunFolder } from '../store/folders.ts';
@@ -22,6 +23,7 @@ import { replanIfChanged, type Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
+import { removeReviewCopy } from './review/copy.ts';
 import { savePrompt } from './assignment.ts';
 import { openWork } from './workspace/open-work.ts';
 
@@ -40,7 +42,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   const { spec, lock, deadline, repository } = locked;
   const { planned, notices } = await settlePlan(locked, services);
   const { plan, previous } = planned;
-  const sandbox = await locked.runSandbox.open(plan, plan.agents);
+  const sandbox = await locked.runSandbox.open(plan, allAgents(plan));
   const { saveError, ...recording } = openRecording({ ...locked, planned }, services, cleanup);
   const { emit, view, folder, elapsedMs } = recording;
   const announce = (text: string) => emit({ type: 'notice', text });
@@ -49,6 +51,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   notices.forEach(announce);
   // The processes of an earlier attempt are those of its worker, which ends them.
   const leftovers = services.cluster ? 0 : await endLeftovers(locked, planned, announce);
+  removeReviewCopy({ project: spec.project, plan });
   const control = openControl(locked, services, { emit, view, cleanup });
 
   const tag = services.cluster?.tag ?? plan.run;

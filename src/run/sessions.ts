@@ -21,12 +21,12 @@ type SessionContext = Pick<
 
 export const createSessions = (context: SessionContext, openSession: OpenSession): AgentSessions => {
   const opened = new Map<string, AgentSession>();
-  const open = (harness: Harness): AgentSession => {
-    const { workProject, options, env, stopSignals, redactor, sandbox } = context;
+  const open = (harness: Harness, cwd: string, more: NodeJS.ProcessEnv): AgentSession => {
+    const { options, env, stopSignals, redactor, sandbox } = context;
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
-      cwd: workProject.root,
-      env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace), ...own },
+      cwd,
+      env: { ...allowedEnvironment(env), ...more, ...own },
       stopGraceMs: options.stopGrace,
       stopSignals,
       redactor,
@@ -35,10 +35,12 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
   };
   return {
     of: (harness) => {
-      const session = opened.get(harness.name) ?? open(harness);
+      const session =
+        opened.get(harness.name) ?? open(harness, context.workProject.root, gitCeilingEnv(context.workspace));
       opened.set(harness.name, session);
       return session;
     },
+    separate: (harness, { root, env }) => open(harness, root, env),
     close: async () => {
       await Promise.all([...opened.values()].map((session) => session.close()));
     },

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Change } from '../changes/source.ts';
 import { isOneFile } from '../changes/tasks/read.ts';
-import { agentsOf } from '../config/agents.ts';
+import { agentsOf, reviewOf } from '../config/agents.ts';
 import { type Config } from '../config/file.ts';
 import { describeTarget } from '../config/notify-targets.ts';
 import { ownSource, pathInOwnSource, scenarioSource } from '../config/own-commands.ts';
 import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
-import { type CommandOrigin, type GatePlan, gateCommands, type RunPlan } from '../ralph/plan.ts';
+import { allAgents, type CommandOrigin, type GatePlan, gateCommands, type RunPlan } from '../ralph/plan.ts';
 import { renderSettings } from '../trust/render.ts';
 import { checkTrust, type CheckedSetting } from '../trust/check.ts';
 import {
@@ -95,7 +95,7 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
       const sources = neededBy({ ...request, config }, run);
       const isRelevant = (source: string) =>
         key === 'harness'
-          ? run.plan.agents.some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
+          ? allAgents(run.plan).some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
           : source === sourceFor(config, run.plan.change, key) ||
             (key === 'verify' && source === scenarioSource(run.plan.change));
       const needed = new Set(sources.filter(isRelevant));
@@ -131,12 +131,10 @@ const expectedRun = ({ target, options }: RunSpec, earlier: EarlierPlan | null):
   previous: earlier?.planned.previous ?? null,
 });
 
-const gateOf = ({ verify, verifyEach, requireTasks, allowTampering }: Options): GatePlan => ({
-  verify,
-  verifyEach,
-  requireTasks,
-  allowTampering,
-});
+const gateOf = ({ verify, verifyEach, requireTasks, allowTampering, ...options }: Options): GatePlan => {
+  const review = reviewOf(options);
+  return { verify, verifyEach, requireTasks, allowTampering, ...(review && { review }) };
+};
 
 const specOf = ({ specs }: TrustRequest, change: string): RunSpec => specs.find(({ target }) => target.id === change)!;
 
@@ -154,13 +152,15 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
     verify: isSame(plan.gate.verify, verifyIn(config, change)),
     worktreeSetup: hasWorktree || Boolean(plan.gate.redFirst),
     notify: true,
+    review: plan.gate.review !== undefined,
+    reviewPrompt: plan.gate.review !== undefined,
   };
   return [
     ...(Object.keys(uses) as CommandKey[])
       .filter((key) => uses[key] && !explicit.has(key))
       .map((key) => sourceFor(config, change, key)),
     ...(plan.gate.scenarioCommands ? [scenarioSource(change)] : []),
-    ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
+    ...allAgents(plan).map(({ harness }) => sourceOf(`harnesses.${harness}`)),
     ...(hasWorktree || plan.gate.redFirst ? [includeSource] : []),
   ];
 };
@@ -236,7 +236,7 @@ const originsOf = (request: TrustRequest, trusted: readonly CheckedSetting[], ru
       return { key, command, source: 'the last run', setBy: 'last run', hash: null, trusted: null };
     return { key, command, ...trustOf(setting) };
   };
-  const ownAgents = plan.agents.flatMap(({ harness }) => {
+  const ownAgents = allAgents(plan).flatMap(({ harness }) => {
     const { custom } = findHarness(harness);
     const setting = fromFile(sourceOf(`harnesses.${harness}`));
     return custom && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];

@@ -37,6 +37,7 @@ import {
   gatePlan,
   parseRecord,
   parseView,
+  review,
   tasks,
   uncommitted,
   usage,
@@ -128,7 +129,7 @@ const plan: Shape<RunPlan> = named(
 const commandOrigin: Shape<CommandOrigin> = named(
   'CommandOrigin',
   object<CommandOrigin>({
-    key: required(oneOf(['harness', 'verify', 'worktreeSetup', 'notify'])),
+    key: required(oneOf(['harness', 'verify', 'worktreeSetup', 'notify', 'review', 'reviewPrompt'])),
     command: required(text),
     source: required(text),
     setBy: droppedIfInvalid(oneOf(['caller', 'variable', 'project', 'last run'])),
@@ -191,6 +192,18 @@ export const runEvent: Shape<RunEvent> = named(
       at: required(isoTime),
     }),
     'gate-started': object<Fields<RunEvent, 'gate-started'>>({ commands: required(listOf(text)) }),
+    'review-started': object<Fields<RunEvent, 'review-started'>>({
+      iteration: required(count),
+      agent: required(agent),
+      attempt: required(count),
+      at: required(isoTime),
+    }),
+    reviewer: object<Fields<RunEvent, 'reviewer'>>({ event: required(agentEvent) }),
+    'review-finished': object<Fields<RunEvent, 'review-finished'>>({
+      iteration: required(count),
+      review: required(review),
+      at: required(isoTime),
+    }),
     'run-ended': object<Fields<RunEvent, 'run-ended'>>({
       reason: required(oneOf(['complete', 'limit', 'failed', 'blocked', 'interrupted'])),
       cause: required(oneOf(causes)),

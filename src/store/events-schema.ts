@@ -58,5 +58,8 @@ export const eventMeanings: Readonly<Record<RunEvent['type'], string>> = {
   resumed: 'A paused run continues',
   'iteration-pending': 'The agent has ended and the checks start',
   'gate-started': 'The verify commands start',
+  'review-started': 'Another agent starts to review the work',
+  reviewer: 'The reviewer says or does something',
+  'review-finished': 'The review has ended, with or without a verdict',
   'run-ended': 'The run ends; the last event',
 };

@@ -1,5 +1,11 @@
 import { defaultBlockedPromise } from '../ralph/defaults.ts';
-import { type AgentChoice, type GatePlan, type Workspace, type SettingsAtStart } from '../ralph/plan.ts';
+import {
+  type AgentChoice,
+  type GatePlan,
+  type ReviewPlan,
+  type Workspace,
+  type SettingsAtStart,
+} from '../ralph/plan.ts';
 import { type AgentError, type Usage } from '../ralph/agent-events.ts';
 import type {
   AgentSwitch,
@@ -13,6 +19,7 @@ import type {
   Phases,
   ProofReport,
   RepeatedCall,
+  ReviewReport,
   TaskCount,
   Unproven,
 } from '../ralph/record.ts';
@@ -20,7 +27,7 @@ import type { ProofCount } from '../ralph/proof.ts';
 import { scenarioStates } from './ledger-format.ts';
 import { requestId } from '../ralph/control.ts';
 import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
-import type { CommitRange } from '../ralph/totals.ts';
+import type { CommitRange, FailedReview, ReviewTotals } from '../ralph/totals.ts';
 import type { Mention } from '../ralph/promise/promise.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';
@@ -40,6 +47,7 @@ import {
   number,
   object,
   oneOf,
+  optional,
   orNull,
   required,
   type Shape,
@@ -165,6 +173,25 @@ const proofReport: Shape<ProofReport> = named(
   }),
 );
 
+const verdicts = ['pass', 'fail'] as const;
+
+export const review: Shape<ReviewReport> = named(
+  'ReviewReport',
+  object<ReviewReport>({
+    harness: withFallback('', text),
+    model: withFallback(null, orNull(text)),
+    verdict: required(orNull(oneOf(verdicts))),
+    findings: withFallback([], validItems(text)),
+    reason: withFallback(null, orNull(text)),
+    interrupted: droppedIfInvalid(yes),
+    attempts: withFallback(1, count),
+    durationMs: withFallback(0, number),
+    usage: withFallback(null, orNull(usage)),
+    tools: withFallback(null, orNull(mapOf(number))),
+    checkpoint: withFallback(null, orNull(text)),
+  }),
+);
+
 const gateReport: Shape<GateReport> = named(
   'GateReport',
   object<GateReport>({
@@ -178,6 +205,7 @@ const gateReport: Shape<GateReport> = named(
     conflicts: droppedIfInvalid(validItems(text)),
     runs: withFallback([], validItems(gateRun)),
     proof: droppedIfInvalid(proofReport),
+    review: droppedIfInvalid(review),
   }),
 );
 
@@ -275,6 +303,17 @@ export const agents: Shape<readonly AgentChoice[]> = shape((value) => {
   return all?.length === 0 ? undefined : all;
 }, listOf(agent).schema);
 
+const reviewPlan: Shape<ReviewPlan> = named(
+  'ReviewPlan',
+  object<ReviewPlan>({
+    harness: required(name),
+    model: required(orNull(name)),
+    max: required(count),
+    prompt: withDefault(null, orNull(text)),
+    allowAll: withDefault(false, boolean),
+  }),
+);
+
 export const gatePlan: Shape<GatePlan> = named(
   'GatePlan',
   object<GatePlan>({
@@ -287,6 +326,7 @@ export const gatePlan: Shape<GatePlan> = named(
     redFirst: droppedIfInvalid(yes),
     reports: droppedIfInvalid(listOf(text)),
     scenarioCommands: droppedIfInvalid(mapOf(listOf(text))),
+    review: optional(reviewPlan),
   }),
 );
 
@@ -315,6 +355,18 @@ const gateRuns: Shape<RunView['gateRuns']> = object<RunView['gateRuns']>({
   passed: required(count),
   flaky: required(count),
   failed: required(count),
+});
+
+const failedReview: Shape<FailedReview> = object<FailedReview>({
+  iteration: required(count),
+  checkpoint: withFallback(null, orNull(text)),
+  findings: withFallback([], validItems(text)),
+});
+
+const reviews: Shape<ReviewTotals> = object<ReviewTotals>({
+  passed: required(count),
+  failed: required(count),
+  last: withFallback(null, orNull(failedReview)),
 });
 
 const waiting: Shape<NonNullable<RunView['waiting']>> = object<NonNullable<RunView['waiting']>>({
@@ -394,6 +446,7 @@ export const parseView: Shape<RunView> = named(
     uncommitted: withFallback([], validItems(uncommitted)),
     elapsedMs: withDefault(0, number),
     currentUsage: withFallback(null, orNull(usage)),
+    reviewUsage: droppedIfInvalid(orNull(usage)),
     waiting: withFallback(null, orNull(waiting)),
     requested: withFallback(null, orNull(oneOf(['stop', 'stop-after-iteration', 'pause']))),
     requests: droppedIfInvalid(validItems(matching(requestId))),
@@ -416,6 +469,7 @@ export const parseView: Shape<RunView> = named(
     files: withFallback([], validItems(text)),
     filesLeftOut: withFallback(0, count),
     gateRuns: required(gateRuns),
+    reviews: droppedIfInvalid(reviews),
     lastError: withFallback(null, orNull(text)),
     tasksDone: withFallback(null, orNull(count)),
     proof: droppedIfInvalid(proofCount),

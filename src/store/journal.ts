@@ -60,7 +60,9 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
       ...(lines.needView() && { view: publicView(view, clean) }),
     });
   };
-  const writeAgent = (event: AgentEvent): number => write({ type: 'agent', event });
+  /** Who says what is written next. */
+  let speaker: 'agent' | 'reviewer' = 'agent';
+  const writeAgent = (event: AgentEvent): number => write({ type: speaker, event });
 
   const appendAgent = (event: AgentEvent): void => {
     if (left <= 0) {
@@ -92,7 +94,8 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
   };
 
   const append = (event: RunEvent): void => {
-    if (event.type === 'agent') {
+    if (event.type === 'agent' || event.type === 'reviewer') {
+      speaker = event.type;
       appendAgent(event.event);
       if (lines.size() + output.size() > maxBuffered) return flush();
       timer ??= setTimeout(flush, flushMs).unref();
@@ -102,7 +105,8 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
     output.take().forEach(writeAgent);
     if (droppedUsage !== null) writeAgent({ type: 'usage', ...droppedUsage });
     droppedUsage = null;
-    if (event.type === 'iteration-started') [iteration, left] = [event.iteration, maxAgentText];
+    if (event.type === 'iteration-started' || event.type === 'review-started')
+      [iteration, left] = [event.iteration, maxAgentText];
     write(redactor.data(event));
     flush();
   };

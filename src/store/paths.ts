@@ -9,6 +9,7 @@ import type { Project } from './project.ts';
  *   .spool/worktrees/<change>/                 where a run with --worktree works
  *   .spool/worktrees/.land-<change>/           where `spool land` rehearses, while it runs
  *   .spool/worktrees/.trial-<change>/          where --red-first tries tests without the change, while it runs
+ *   .spool/worktrees/.review-<change>/         where another agent reviews the work, while it does
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock, .spool/.state/archive.lock
  *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
@@ -54,6 +55,9 @@ export const stagingWorktree = (project: Project, change: string) => worktreePat
 
 /** Where the gate tries what proves the scenarios on the code from before the change. */
 export const trialWorktree = (project: Project, change: string) => worktreePath(project, `.trial-${change}`);
+
+/** Where another agent reviews the work of an iteration. */
+export const reviewFolder = (project: Project, change: string) => worktreePath(project, `.review-${change}`);
 
 export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state');
 /** Hides the state from git. */
@@ -106,6 +110,10 @@ export const notifyLog = (folder: string) => join(folder, 'notify.log');
 export const iterationPrompt = (folder: string, iteration: number) =>
   join(folder, iterationFileName(iteration, 'prompt.md'));
 export const iterationLog = (folder: string, iteration: number) => join(folder, iterationFileName(iteration, 'log'));
+export const reviewPrompt = (folder: string, iteration: number) =>
+  join(folder, iterationFileName(iteration, 'review.prompt.md'));
+export const reviewLog = (folder: string, iteration: number) =>
+  join(folder, iterationFileName(iteration, 'review.log'));
 /** Such as `0007.log`. */
 export const iterationFileName = (iteration: number, ending: string) =>
   `${String(iteration).padStart(4, '0')}.${ending}`;

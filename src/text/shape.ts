@@ -63,6 +63,12 @@ export const withDefault = <Type>(fallback: Type, inner: Shape<Type>): Field<Typ
   return field((value) => (value === undefined ? fallback : given(value)), inner);
 };
 
+/** The field may be missing, but not invalid. */
+export const optional = <Type>(inner: Shape<Type>): Field<Type> => {
+  const given = required(inner);
+  return field((value) => (value === undefined ? undefined : given(value)), inner, false);
+};
+
 /** An invalid value is replaced by `fallback`. */
 export const withFallback = <Type>(fallback: Type, inner: Shape<Type>): Field<Type> =>
   field((value) => {

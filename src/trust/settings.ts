@@ -30,9 +30,17 @@ export interface Setting {
 }
 
 /** A setting of the config file that runs commands. */
-export type CommandKey = 'harness' | 'escalate' | 'verify' | 'worktreeSetup' | 'notify';
+export type CommandKey = 'harness' | 'escalate' | 'verify' | 'worktreeSetup' | 'notify' | 'review' | 'reviewPrompt';
 
-const commandKeys: readonly CommandKey[] = ['harness', 'escalate', 'verify', 'worktreeSetup', 'notify'];
+const commandKeys: readonly CommandKey[] = [
+  'harness',
+  'escalate',
+  'verify',
+  'worktreeSetup',
+  'notify',
+  'review',
+  'reviewPrompt',
+];
 
 export const includeSource = '.worktreeinclude';
 
@@ -124,7 +132,7 @@ const ownSettings = (
 
 /** The values that are shell commands. */
 const scriptLines = (key: CommandKey, commands: readonly string[]): readonly string[] => {
-  if (isAgents(key)) return [];
+  if (isAgents(key) || key === 'review' || key === 'reviewPrompt') return [];
   return key === 'notify' ? commands.filter((target) => parseTarget(target)?.kind === 'command') : commands;
 };
 

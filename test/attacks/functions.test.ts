@@ -126,7 +126,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     for (let at = 0; at < text.length; at += 10_000) search.feed(text.slice(at, at + 10_000));
     search.judge();
   },
-  'end of text': (text) => judgeEnding(`${text}\n<promise>COMPLETE</promise>`, 'COMPLETE', nothing),
+  'end of text': (text) =>
+    judgeEnding(`${text}\n<promise>COMPLETE</promise>`, { text: 'COMPLETE', tagName: 'promise' }, nothing),
   cleaning: (text) => cleanText(text),
   'trailer lines': (text) => text.split('\n').map((line) => isTrailer(line)),
   decoder: (text) => {

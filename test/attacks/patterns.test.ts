@@ -12,7 +12,7 @@ const recordBuilt = async (): Promise<FoundPattern[]> => {
   try {
     for (const file of new Set(built.map((where) => where.split(':')[0]!))) await import(resolve(file));
     const { judgeEnding, nothing } = await import('../../src/ralph/promise/judge-ending.ts');
-    judgeEnding('<promise>COMPLETE</promise>', 'COMPLETE', nothing);
+    judgeEnding('<promise>COMPLETE</promise>', { text: 'COMPLETE', tagName: 'promise' }, nothing);
     const { resetTime } = await import('../../src/harness/reset-time.ts');
     resetTime('resets 3pm', new Date());
     const { fitting, filesNamed } = await import('../../src/guard/deciders/scope.ts');

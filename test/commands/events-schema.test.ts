@@ -72,6 +72,11 @@ const runs: readonly { readonly what: string; readonly agent: string[]; readonly
     agent: [`echo half > work.txt; ${promise}`, `echo done > work.txt; ${promise}`],
     flags: ['--verify', 'grep -q done work.txt'],
   },
+  {
+    what: 'complete after a review',
+    agent: [promise, says('<verdict>FAIL</verdict>'), promise, says('<verdict>PASS</verdict>')],
+    flags: ['--review', 'opencode'],
+  },
   { what: 'failed', agent: ['echo oops >&2; exit 3'], flags: ['--fail-fast'] },
   {
     what: 'with handover notes, and with a switch on the ladder',

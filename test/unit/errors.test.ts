@@ -7,6 +7,8 @@ const text = 'one\ntwo\r\n  three\n\n\tfour';
 const facts: Record<ErrorCode, unknown[]> = {
   usage: [text],
   'no-commit': [],
+  'review-without-git': [text],
+  'no-reviewer': [text, text],
   'old-git': [text, text],
   'not-complete': [text, text],
   'in-queue': [text, text, text],

@@ -47,6 +47,8 @@ const writing: Readonly<Record<string, string>> = {
   'run/host.ts': 'the folder of the run',
   'run/notify/command.ts': 'a temporary folder',
   'run/notify/notify.ts': 'the folder of the run',
+  'run/review/copy.ts': 'the folder of a review, below .spool',
+  'run/review/reviewer.ts': 'the folder of the run',
   'run/sessions.ts': 'the state folder of the user',
   'run/start.ts': 'the folder of the run',
   'run/work/restore-unfinished.ts': 'a temporary index',

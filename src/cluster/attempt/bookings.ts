@@ -55,7 +55,7 @@ export const createBookings = (context: AttemptContext): Bookings => {
         current = { run, iteration, costUsd, isOver: false };
       }
       if (current === null) return;
-      if (event.type === 'agent' && event.event.type === 'usage') {
+      if ((event.type === 'agent' || event.type === 'reviewer') && event.event.type === 'usage') {
         const moreUsd = event.event.costUsd ?? 0;
         counters.costUsd += moreUsd;
         if (moreUsd > 0) spend({ ...current, costUsd: current.costUsd + moreUsd });

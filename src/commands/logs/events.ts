@@ -10,6 +10,7 @@ import type { LogFiles } from './log-files.ts';
 export interface EventOptions {
   readonly iteration: number;
   readonly follow: boolean;
+  readonly onlyReviews: boolean;
   readonly json: boolean;
   readonly verbose: boolean;
   readonly cwd: string;
@@ -18,7 +19,7 @@ export interface EventOptions {
 /** Shows the events of an iteration; with `follow`, those of the whole run from there on. Returns the exit code. */
 export const showEvents = async (files: LogFiles, options: EventOptions): Promise<number> => {
   const { project, change, run, env, terminal, signals, closed, stop } = files;
-  const { iteration, follow, json, verbose, cwd } = options;
+  const { iteration, follow, onlyReviews, json, verbose, cwd } = options;
   // In a file, all of it is the result.
   const shownOn = terminal.isInteractive ? terminal : { ...terminal, isInteractive: false, log: terminal.print };
   const display = displayRecorded({ project, terminal: shownOn, cwd, env, json, verbose, isReplay: !follow });
@@ -26,6 +27,7 @@ export const showEvents = async (files: LogFiles, options: EventOptions): Promis
     events: followRun(project, change, { run, env, signal: stop, wait: follow, fromIteration: iteration }),
     iteration,
     follow,
+    onlyReviews,
     display,
     signal: stop,
     drained: terminal.drained,

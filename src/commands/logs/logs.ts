@@ -2,7 +2,7 @@ import { resolveAnyChange } from '../../changes/sources.ts';
 import { expects, parseValue } from '../../config/values.ts';
 import { userError } from '../../errors.ts';
 import { onStopSignals } from '../../process/signals.ts';
-import { iterationLog, iterationPrompt, runFolder } from '../../store/paths.ts';
+import { iterationLog, iterationPrompt, reviewLog, reviewPrompt, runFolder } from '../../store/paths.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import { lastIterationIn, runsOf } from '../../store/runs.ts';
 import { readState } from '../../store/state.ts';
@@ -23,6 +23,9 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (second !== undefined) throw userError('two-actions', `--${form}`, `--${second}`);
   const follow = Boolean(rawFlags.follow);
   if (form === 'prompt' && follow) throw userError('two-actions', '--prompt', '--follow');
+  const onlyReviews = Boolean(rawFlags.review);
+  if (onlyReviews && form === 'raw' && follow) throw userError('two-actions', '--review --raw', '--follow');
+  const [promptPath, logPath] = onlyReviews ? [reviewPrompt, reviewLog] : [iterationPrompt, iterationLog];
   const project = findProject(cwd);
   const wanted = args[1] === undefined ? null : parseValue('count', args[1]);
   if (args[1] !== undefined && wanted === null) throw userError('bad-value', 'n', expects.count, args[1]);
@@ -33,6 +36,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
       project,
       form: form ?? null,
       follow,
+      onlyReviews,
       iteration: wanted as number | null,
     });
     if (code !== null) return code;
@@ -48,11 +52,10 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const stop = AbortSignal.any([signals.stop, closed]);
   const files: LogFiles = { project, change, run: id, env, terminal, signals, closed, stop };
   try {
-    if (form === 'prompt')
-      return await printFile(files, iterationPrompt(folder, iteration), { iteration, what: 'prompt' });
+    if (form === 'prompt') return await printFile(files, promptPath(folder, iteration), { iteration, what: 'prompt' });
     if (form === 'raw' && follow) return await followLogs(files, iteration);
-    if (form === 'raw') return await printFile(files, iterationLog(folder, iteration), { iteration, what: 'log' });
-    const options = { iteration, follow, json: form === 'json', verbose: Boolean(rawFlags.verbose), cwd };
+    if (form === 'raw') return await printFile(files, logPath(folder, iteration), { iteration, what: 'log' });
+    const options = { iteration, follow, onlyReviews, json: form === 'json', verbose: Boolean(rawFlags.verbose), cwd };
     return await showEvents(files, options);
   } finally {
     signals.dispose();

@@ -28,6 +28,7 @@ export interface QueuedLogsRequest {
   readonly project: Project;
   readonly form: Form | null;
   readonly follow: boolean;
+  readonly onlyReviews: boolean;
   /** null for the current or last one. */
   readonly iteration: number | null;
 }
@@ -82,7 +83,7 @@ const notStarted = (row: ListedChange) =>
 
 /** As for a run on this machine, but its end is what `spool status` shows: the commands that come next are others. */
 const showEvents = async (queue: ProjectQueue, row: ListedChange, request: RunRequest): Promise<number> => {
-  const { project, run, follow, form, rawFlags, cwd, env, terminal } = request;
+  const { project, run, follow, onlyReviews, form, rawFlags, cwd, env, terminal } = request;
   if (run === null && !follow) throw notStarted(row);
   const json = form === 'json';
   const iteration = request.iteration ?? (run === null ? 1 : Math.max(1, row.iteration ?? 1));
@@ -107,6 +108,7 @@ const showEvents = async (queue: ProjectQueue, row: ListedChange, request: RunRe
       events,
       iteration,
       follow,
+      onlyReviews,
       display: json ? display : withoutEnd(display),
       signal: stop,
       drained: terminal.drained,
@@ -146,10 +148,11 @@ interface FileRequest extends RunRequest {
 
 /** Prints a file of a finished iteration, which its worker has pushed with the state of the run. */
 const printPublished = async (queue: ProjectQueue, row: ListedChange, request: FileRequest): Promise<number> => {
-  const { run, what, env, terminal } = request;
+  const { run, what, onlyReviews, env, terminal } = request;
   if (run === null) throw notStarted(row);
   const iteration = request.iteration ?? Math.max(1, viewOf(row)?.finishedIterations ?? 1);
-  const name = iterationFileName(iteration, what === 'log' ? 'log' : 'prompt.md');
+  const ending = what === 'log' ? 'log' : 'prompt.md';
+  const name = iterationFileName(iteration, onlyReviews ? `review.${ending}` : ending);
   const found = await readPublished(row, `state/runs/${run}/${name}`, { url: queue.remote, env });
   if (found === null) throw userError('no-log', row.id, iteration, what, whyUnpublished(row, iteration));
   if ('why' in found) throw userError('no-log', row.id, iteration, what, found.why);

@@ -10,13 +10,13 @@ export const claude: Harness = {
   install: 'npm install -g @anthropic-ai/claude-code',
   launch: {
     binary: 'claude',
-    args: ({ model, allowAll, asSuperuser }) => [
+    args: ({ model, allowAll, isReview, asSuperuser }) => [
       '--print',
       '--verbose',
       '--output-format',
       'stream-json',
       ...(model === null ? [] : [`--model=${model}`]),
-      ...(allowAll ? allowAllArgs(asSuperuser) : []),
+      ...(allowAll ? allowAllArgs(asSuperuser) : isReview ? reviewArgs : []),
     ],
   },
   output: {
@@ -80,3 +80,11 @@ const allowAllArgs = (asSuperuser: boolean): string[] =>
   asSuperuser ? ['--allowedTools', everyTool] : ['--dangerously-skip-permissions'];
 
 const everyTool = 'Bash,Edit,Glob,Grep,LS,MultiEdit,NotebookEdit,Read,Task,TodoWrite,WebFetch,WebSearch,Write';
+
+/** A reviewer reads and runs commands. It is not offered what edits files. */
+const reviewArgs = [
+  '--allowedTools',
+  'Bash,Glob,Grep,LS,Read,Task,TodoWrite',
+  '--disallowedTools',
+  'Edit,MultiEdit,NotebookEdit,Write',
+];

@@ -10,12 +10,13 @@ export const codex: Harness = {
   install: 'npm install -g @openai/codex',
   launch: {
     binary: 'codex',
-    args: ({ model, allowAll }) => [
+    args: ({ model, allowAll, isReview }) => [
       'exec',
       '--json',
       '--skip-git-repo-check',
       ...(model === null ? [] : [`--model=${model}`]),
-      ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
+      // Its own sandbox: tests can write to the folder that is reviewed, and nowhere else.
+      ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : isReview ? ['--sandbox=workspace-write'] : []),
       '-',
     ],
     isolationEnv: (folder) => ({ CODEX_SQLITE_HOME: folder }),

@@ -11,12 +11,12 @@ export const copilot: Harness = {
   install: 'npm install -g @github/copilot',
   launch: {
     binary: 'copilot',
-    args: ({ model, allowAll }) => [
+    args: ({ model, allowAll, isReview }) => [
       '--output-format',
       'json',
       '--no-color',
       ...(model === null ? [] : [`--model=${model}`]),
-      ...(allowAll ? ['--allow-all'] : []),
+      ...(allowAll ? ['--allow-all'] : isReview ? ['--allow-tool=shell', '--deny-tool=write'] : []),
     ],
   },
   output: {

@@ -25,8 +25,8 @@ export const findHandover = (message: string, reading: Reading): string | null =
 };
 
 const endsMessage = (text: string, { end }: HandoverBlock, reading: Reading): boolean => {
-  const rest = text.slice(end).replaceAll(tagPattern(reading.completionPromise), '');
-  const gaveUp = rest.search(tagPattern(reading.blockedPromise));
+  const rest = text.slice(end).replaceAll(tagPattern([reading.completionPromise], 'promise'), '');
+  const gaveUp = rest.search(tagPattern([reading.blockedPromise], 'promise'));
   return (gaveUp === -1 ? rest : rest.slice(0, gaveUp))
     .split('\n')
     .every((line) => saysNothing(line) || reading.isTrailer(line));

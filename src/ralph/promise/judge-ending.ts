@@ -1,7 +1,7 @@
 import { somethingOpen, whyAnnounced, whyOpen } from './lines-above.ts';
 import { decorationBehind, positionInLine, saysNothing, undone, unwrapped } from './tag-position.ts';
 import { fenceIn, openFences } from './fences.ts';
-import { lastNearMiss, lastTag, type Tag } from './promise.ts';
+import { lastNearMiss, lastTag, type Sought, type Tag } from './promise.ts';
 import { maxWordsLength } from './tail.ts';
 
 /** What may surround a tag, besides decoration and lines without meaning. */
@@ -27,9 +27,9 @@ export interface Ending {
  * Judges whether a cleaned text ends with the promise: the last meaningful line is the tag, with nothing but decoration
  * around it or the end of a sentence before it. Returns null if there is no tag, nor anything like one.
  */
-export const judgeEnding = (text: string, promise: string, allowed: Allowed): Ending | null => {
-  const exact = lastTag(text, promise);
-  const near = lastNearMiss(text, promise);
+export const judgeEnding = (text: string, sought: Sought, allowed: Allowed): Ending | null => {
+  const exact = lastTag(text, sought);
+  const near = lastNearMiss(text, sought);
   const nearMiss = near !== null && near.tag.start > (exact?.start ?? -1);
   const tag = nearMiss ? near.tag : exact;
   if (tag === null) return null;

@@ -2,12 +2,14 @@ import { blankBlocks, blocksIn, type HandoverBlock } from '../handover/blocks.ts
 import { cleanText } from './clean.ts';
 import { saysNothing } from './tag-position.ts';
 import { type Ending, judgeEnding, type Allowed, nothing, whyNot, wordsUpTo } from './judge-ending.ts';
-import { type Mention, type Tag, tagPattern } from './promise.ts';
+import { type Mention, type Tag, type TagName, tagPattern } from './promise.ts';
 import type { Tail } from './tail.ts';
 
 export interface Promises {
   readonly completionPromise: string;
   readonly blockedPromise: string;
+  /** `promise` if it is missing. */
+  readonly tagName?: TagName;
 }
 
 /** How one kind of output is interpreted. */
@@ -69,10 +71,11 @@ type Endings = Readonly<Record<'done' | 'gaveUp', Ending | null>>;
 const endingsOf = (
   text: string,
   blocks: readonly HandoverBlock[],
-  { promises: { completionPromise, blockedPromise }, reading }: { promises: Promises; reading: Reading },
+  { promises, reading }: { promises: Promises; reading: Reading },
 ): Endings => {
+  const { completionPromise, blockedPromise, tagName = 'promise' } = promises;
   const judge = (upTo: number, promise: string, allowed: Allowed): Ending | null => {
-    const ending = judgeEnding(text.slice(0, upTo), promise, allowed);
+    const ending = judgeEnding(text.slice(0, upTo), { text: promise, tagName }, allowed);
     return ending?.counts && reading.isEcho(text, ending.tag)
       ? { ...ending, counts: false, why: repeatsPrompt }
       : ending;
@@ -119,8 +122,11 @@ const isReason: Allowed = {
 /** A reason on the line of the tag: ": no key", " — no key". */
 const afterColon = /^[\s*_`]*(?:[:：–—]|-+\s)[\s*_`]*([\p{L}\p{N}"'(].*)$/u;
 
-const tagsFrom = (text: string, start: number, { completionPromise, blockedPromise }: Promises): Tag[] =>
-  [...text.slice(start).matchAll(tagPattern(completionPromise, blockedPromise))].map(({ index, 0: tag }) => ({
+const eitherTag = ({ completionPromise, blockedPromise, tagName = 'promise' }: Promises): RegExp =>
+  tagPattern([completionPromise, blockedPromise], tagName);
+
+const tagsFrom = (text: string, start: number, promises: Promises): Tag[] =>
+  [...text.slice(start).matchAll(eitherTag(promises))].map(({ index, 0: tag }) => ({
     start: start + index,
     end: start + index + tag.length,
   }));
@@ -149,7 +155,7 @@ const reasonAt = (
 ) => {
   const meaningfulLines = (part: string): string[] =>
     part
-      .replaceAll(tagPattern(promises.completionPromise, promises.blockedPromise), '')
+      .replaceAll(eitherTag(promises), '')
       .split('\n')
       .map((line) => line.trim())
       // Fences and rules have no words.

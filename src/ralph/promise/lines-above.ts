@@ -92,7 +92,7 @@ const sentenceAbove = (lines: readonly string[]): string => {
   const paragraph = near.slice(near.findLastIndex(saysNothing) + 1);
   const [first, ...others] = paragraph.slice(Math.max(0, paragraph.findLastIndex(startsBlock)));
   const words = [first!.replace(marksBefore, ''), ...others.map((line) => line.replace(/^[\s>]+/, ''))].join(' ');
-  const afterTag = words.split('</promise>').at(-1)!;
+  const afterTag = words.split(/<\/(?:promise|verdict)>/).at(-1)!;
   return lastSentence(afterTag.slice(-reach).replace(separatorsBehind, ''));
 };
 

@@ -11,14 +11,23 @@ export interface Tag {
   readonly end: number;
 }
 
+/** The name of a tag that an agent prints as its last line. A reviewer prints a verdict. */
+export type TagName = 'promise' | 'verdict';
+
+/** The text in a tag that is looked for. */
+export interface Sought {
+  readonly text: string;
+  readonly tagName: TagName;
+}
+
 /** Matches `<promise>TEXT</promise>` for each literal TEXT, with any whitespace around it. */
-export const tagPattern = (...promises: readonly string[]): RegExp =>
-  new RegExp(`<promise>\\s*(?:${promises.map((promise) => escaped(promise.trim())).join('|')})\\s*</promise>`, 'g');
+export const tagPattern = (texts: readonly string[], tagName: TagName): RegExp =>
+  new RegExp(`<${tagName}>\\s*(?:${texts.map((text) => escaped(text.trim())).join('|')})\\s*</${tagName}>`, 'g');
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
-export const lastTag = (text: string, promise: string): Tag | null => {
-  const match = [...text.matchAll(tagPattern(promise))].at(-1);
+export const lastTag = (text: string, sought: Sought): Tag | null => {
+  const match = [...text.matchAll(tagPattern([sought.text], sought.tagName))].at(-1);
   return match === undefined ? null : { start: match.index, end: match.index + match[0].length };
 };
 
@@ -29,14 +38,14 @@ interface NearMiss {
 }
 
 /** Returns the last tag that resembles the promise but differs in case, form or content. */
-export const lastNearMiss = (text: string, promise: string): NearMiss | null => {
-  const expected = promise.trim();
-  const near = [...text.matchAll(loosePattern(expected.length + maxNoteLength))].findLast(
-    ([whole, inside]) => isNear(inside!, expected) && !tagPattern(expected).test(whole),
+export const lastNearMiss = (text: string, { tagName, ...sought }: Sought): NearMiss | null => {
+  const expected = sought.text.trim();
+  const near = [...text.matchAll(loosePattern(tagName, expected.length + maxNoteLength))].findLast(
+    ([whole, inside]) => isNear(inside!, expected) && !tagPattern([expected], tagName).test(whole),
   );
   if (near === undefined) return null;
   const tag = { start: near.index, end: near.index + near[0].length };
-  return { tag, why: differenceOf(near[0], near[1]!, expected) };
+  return { tag, why: differenceOf(near[0], near[1]!, { text: expected, tagName }) };
 };
 
 /** How many characters of emphasis, quotes or spaces a near miss may contain. */
@@ -44,9 +53,9 @@ const maxDecorationLength = 24;
 /** How many characters of explanation a near miss may contain. */
 const maxNoteLength = 300;
 
-const loosePattern = (longest: number): RegExp =>
+const loosePattern = (tagName: TagName, longest: number): RegExp =>
   new RegExp(
-    `(?:<|&lt;)\\s*promise\\s*(?:>|&gt;)([^<>&]{1,${longest}})(?:<|&lt;)\\s*(?:/\\s*)?promise\\s*(?:>|&gt;)`,
+    `(?:<|&lt;)\\s*${tagName}\\s*(?:>|&gt;)([^<>&]{1,${longest}})(?:<|&lt;)\\s*(?:/\\s*)?${tagName}\\s*(?:>|&gt;)`,
     'gi',
   );
 
@@ -68,11 +77,11 @@ const bareOf = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 
-const differenceOf = (whole: string, inside: string, expected: string): string => {
+const differenceOf = (whole: string, inside: string, { text: expected, tagName }: Sought): string => {
   if (/[\r\n]/.test(inside.trim())) return `its text, "${expected}", must be on one line`;
   if (inside.trim().normalize('NFC') === expected.normalize('NFC') && inside.trim() !== expected)
     return `its text, "${expected}", was written in another Unicode form`;
   if (/[:：,–—-]/.test(inside) && bareOf(inside) !== bareOf(expected))
-    return `it must read <promise>${expected}</promise>, with any other text outside of it`;
-  return `it must read <promise>${expected}</promise>, not ${whole}`;
+    return `it must read <${tagName}>${expected}</${tagName}>, with any other text outside of it`;
+  return `it must read <${tagName}>${expected}</${tagName}>, not ${whole}`;
 };

@@ -4,7 +4,8 @@ import { createTail } from './tail.ts';
 
 /** Searches an agent's output for both promises, regardless of chunking. Only the last message counts. */
 export const createSearch = (promises: Promises, reading: Reading) => {
-  const newTail = () => createTail([promises.completionPromise, promises.blockedPromise], maxMentions);
+  const newTail = () =>
+    createTail([promises.completionPromise, promises.blockedPromise], maxMentions, promises.tagName);
   let tail = newTail();
   let earlier: readonly Mention[] = [];
   let finding: Finding | null = null;

@@ -1,4 +1,4 @@
-import { type Tag, tagPattern } from './promise.ts';
+import { type Tag, type TagName, tagPattern } from './promise.ts';
 
 /** Collects the end of a text that arrives in chunks, and the last tags before it, in constant memory. */
 export interface Tail {
@@ -20,7 +20,6 @@ interface TagInText extends Tag {
 
 /** The text is scanned in blocks at multiples of this length, so that chunk boundaries do not matter. */
 const blockLength = 8 * 1024;
-const opening = '<promise>';
 /** How many characters before and after an earlier tag are stored with it. */
 const around = 1000;
 /**
@@ -28,14 +27,15 @@ const around = 1000;
  */
 export const maxWordsLength = 8 * 1024;
 
-export const createTail = (promises: readonly string[], maxTags: number): Tail => {
+export const createTail = (texts: readonly string[], maxTags: number, tagName: TagName = 'promise'): Tail => {
+  const opening = `<${tagName}>`;
   let text = '';
   let scannedUpTo = 0;
   let earlier: readonly TagInText[] = [];
 
   const scanBlock = (): void => {
     const block = text.slice(scannedUpTo, scannedUpTo + blockLength + around);
-    const tags = [...block.matchAll(tagPattern(...promises))]
+    const tags = [...block.matchAll(tagPattern(texts, tagName))]
       .filter(({ index }) => index < blockLength)
       .slice(-maxTags);
     const excerpts = tags.map(({ index, 0: tag }) => {

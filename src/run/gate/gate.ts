@@ -7,7 +7,7 @@ import { describeTampering } from '../../guard/guard.ts';
 import type { Tampering } from '../../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
-import { passes, runsCommands } from '../../ralph/gate-result.ts';
+import { hasPassed, isProven, passes, runsCommands } from '../../ralph/gate-result.ts';
 import { gateCommands } from '../../ralph/plan.ts';
 import type { LoopHost } from '../../ralph/loop.ts';
 import { deletedChanges } from '../../changes/sources.ts';
@@ -16,12 +16,14 @@ import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
 import { openProofGate, type ProofContext, type ProofGate } from './proof-gate.ts';
 import { findWeakened, noneWeakened, withWeakened } from './weakened-tests.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
+import { type ReviewContext, review } from '../review/review.ts';
 import { iterationFileName } from '../../store/paths.ts';
 
 type GateContext = RestoreContext &
   Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> &
   CommandContext &
-  ProofContext;
+  ProofContext &
+  ReviewContext;
 
 /** What a verify command needs to run. */
 type CommandContext = Pick<
@@ -67,6 +69,10 @@ export const createGate =
     const proven = isInterrupted ? null : ((await proofGate?.finish({ ...ended, iteration, runs })) ?? null);
     if (proven === 'interrupted') runs.push(interruptedRun('--red-first'));
     const proof = proven === 'interrupted' ? null : proven;
+    const commandsPass = quickChecksPass && tampering.length === 0 && runs.every(hasPassed);
+    const isReviewed = commandsPass && (!proof?.required || isProven(proof)) && counts(context, iteration, ended);
+    const reviewed = isReviewed ? { review: await review(context, { iteration, runs, hasProof: proof !== null }) } : {};
+    ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
     const differences = isGuarded ? unique([...seen, ...tampering, ...context.guard.after()]) : [];
     const found = {
@@ -76,6 +82,7 @@ export const createGate =
       conflicts: conflicts.slice(0, maxListed),
       runs,
       ...(proof && { proof }),
+      ...reviewed,
     };
     return { ...found, passed: passes(found) };
   };
@@ -88,6 +95,13 @@ const interruptedRun = (command: string): GateRun => ({
   durationMs: 0,
   tail: '',
 });
+
+/** A review is expensive: a promise before --min-iterations ends nothing, so it needs none. */
+const counts = (
+  { plan }: Pick<RunContext, 'plan'>,
+  iteration: number,
+  { completionFound }: { readonly completionFound: boolean },
+): boolean => plan.gate.review !== undefined && completionFound && iteration >= plan.minIterations;
 
 const unique = (differences: readonly Tampering[]): Tampering[] => [
   ...new Map(differences.map((each) => [JSON.stringify(each), each])).values(),

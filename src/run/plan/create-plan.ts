@@ -1,10 +1,10 @@
-import { agentsOf } from '../../config/agents.ts';
+import { agentsOf, reviewOf } from '../../config/agents.ts';
 import type { FlagName, Options } from '../../config/flags.ts';
 import { noTime } from '../../config/values.ts';
 import { userError } from '../../errors.ts';
 import type { Change } from '../../changes/source.ts';
 import { limitsOf, mapLimits } from '../../ralph/limits.ts';
-import type { GatePlan, Limits, RunPlan } from '../../ralph/plan.ts';
+import type { GatePlan, Limits, ReviewPlan, RunPlan } from '../../ralph/plan.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { newRunId } from '../../store/run-id.ts';
 
@@ -72,7 +72,28 @@ const chooseLimits = (options: Options, view: RunView | undefined, choose: Choos
   });
 };
 
-const chooseGate = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => ({
+const chooseGate = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => {
+  const review = chooseReview(options, view, choose);
+  return { ...chooseChecks(options, view, choose), ...(review && { review }) };
+};
+
+/** Like the permissions of the agent, those of the reviewer are not kept. */
+const chooseReview = (options: Options, view: RunView | undefined, choose: Choose): ReviewPlan | null => {
+  const before = view?.gate.review;
+  const given = reviewOf(options);
+  const agent = choose('review', view && (before ?? null), given);
+  return (
+    agent && {
+      harness: agent.harness,
+      model: agent.model,
+      max: choose('maxReviews', before?.max, options.maxReviews),
+      prompt: choose('reviewPrompt', before?.prompt, options.reviewPrompt),
+      allowAll: options.reviewAllowAll,
+    }
+  );
+};
+
+const chooseChecks = (options: Options, view: RunView | undefined, choose: Choose): Omit<GatePlan, 'review'> => ({
   verify: choose('verify', view?.gate.verify, options.verify),
   verifyEach: choose('verifyEach', view?.gate.verifyEach, options.verifyEach),
   requireTasks: choose('requireTasks', view?.gate.requireTasks, options.requireTasks),

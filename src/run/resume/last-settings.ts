@@ -125,6 +125,11 @@ const settingsOf = (view: RunView): Settings => {
     requireScenarios: gate.requireScenarios ?? false,
     redFirst: gate.redFirst ?? false,
     report: gate.reports ?? [],
+    ...(gate.review && {
+      review: agentKey(gate.review),
+      maxReviews: gate.review.max,
+      reviewPrompt: gate.review.prompt,
+    }),
     failFast: view.failFast,
     commit: view.commit,
     worktree: Boolean(workspace?.worktree),

@@ -14,6 +14,12 @@ export const checkpointRecorder =
 const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
   appendLine(checkpointsFile(folder), `${run} ${name} ${commit}\n`);
 
+/** The commit of a checkpoint that was taken here; null if there is none with this name. */
+export const recordedCheckpoint = (folder: string, run: string, name: string): string | null =>
+  linesIn(checkpointsFile(folder))
+    .findLast((line) => line.startsWith(`${run} ${name} `))
+    ?.split(' ')[2] ?? null;
+
 export interface NamedCommit {
   readonly run: string;
   readonly name: string;

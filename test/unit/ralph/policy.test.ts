@@ -5,7 +5,7 @@ import { type Limits } from '../../../src/ralph/plan.ts';
 import { unknownUsage, type Usage } from '../../../src/ralph/agent-events.ts';
 import { type Stop } from '../../../src/ralph/events.ts';
 import { decide, type Progress } from '../../../src/ralph/policy.ts';
-import { crash, noLimits, recordWith } from './records.ts';
+import { crash, noGate, noLimits, recordWith } from './records.ts';
 
 interface Row {
   readonly record?: Partial<IterationRecord>;
@@ -28,6 +28,7 @@ const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elap
       maxIterations: 50,
       failFast: false,
       retryDelayMs: 1000,
+      gate: noGate,
       ...plan,
       limits: { ...noLimits, ...limits },
     },

@@ -48,7 +48,7 @@ const itemsOf = (entries: readonly JournalEntry[]): Item[] => {
 const add = (items: Item[], open: ToolCall[], entry: JournalEntry): void => {
   const { event, seq } = entry;
   const last = items.at(-1);
-  if (event.type !== 'agent') {
+  if (event.type !== 'agent' && event.type !== 'reviewer') {
     items.push({ type: 'entry', key: seq, entry });
     return;
   }
@@ -133,6 +133,7 @@ const requestWords = {
 const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
   const { event, at } = entry;
   switch (event.type) {
+    case 'reviewer':
     case 'agent':
       return <AgentMessage event={event.event} at={at} />;
     case 'iteration-started':
@@ -152,6 +153,20 @@ const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
       return (
         <p class="step" title={exactTime(at)}>
           Verifying: {event.commands.join('; ')}
+        </p>
+      );
+    case 'review-started':
+      return (
+        <p class="step" title={exactTime(at)}>
+          Review by {event.agent.harness}
+          {event.agent.model !== null && ` (${event.agent.model})`}
+          {event.attempt > 1 && ', again'}
+        </p>
+      );
+    case 'review-finished':
+      return (
+        <p class="step" title={exactTime(at)}>
+          Review: {event.review.verdict?.toUpperCase() ?? `no verdict, ${event.review.reason}`}
         </p>
       );
     case 'notice':

@@ -45,6 +45,7 @@ export const Gate = ({ detail: { record, gate } }: { readonly detail: IterationD
       {gate?.runs.map((run, index) => (
         <CommandRun key={index} run={run} />
       ))}
+      {gate?.review && <Review review={gate.review} />}
       {evidence !== null && (
         <section>
           <h3>The accepted promise</h3>
@@ -65,6 +66,21 @@ export const Gate = ({ detail: { record, gate } }: { readonly detail: IterationD
     </div>
   );
 };
+
+const Review = ({ review }: { readonly review: NonNullable<NonNullable<IterationDetail['gate']>['review']> }) => (
+  <section>
+    <h3>
+      Review by {review.harness}
+      {review.model !== null && `:${review.model}`}: {review.verdict?.toUpperCase() ?? 'no verdict'}
+    </h3>
+    {review.reason !== null && <p>{review.reason}</p>}
+    <ul>
+      {review.findings.map((finding) => (
+        <li key={finding}>{finding}</li>
+      ))}
+    </ul>
+  </section>
+);
 
 const Finding = ({
   tone,

@@ -46,7 +46,8 @@ const lastActivity = (entries: readonly JournalEntry[]): string | null => {
 const activityOf = ({ event }: JournalEntry): string | null => {
   if (event.type === 'gate-started') return `Verifying: ${event.commands.join('; ')}`;
   if (event.type === 'iteration-started') return `Iteration ${event.iteration} started`;
-  if (event.type !== 'agent') return null;
+  if (event.type === 'review-started') return `Reviewed by ${event.agent.harness}`;
+  if (event.type !== 'agent' && event.type !== 'reviewer') return null;
   if (event.event.type === 'tool') return toolLine(event.event);
   if (event.event.type === 'text' || event.event.type === 'reasoning') return lastLine(event.event.text);
   return null;

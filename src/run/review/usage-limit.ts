@@ -1,0 +1,35 @@
+import type { AgentError } from '../../ralph/agent-events.ts';
+import { agentKey, type AgentChoice } from '../../ralph/plan.ts';
+import type { RunContext } from '../context.ts';
+
+type WaitContext = Pick<RunContext, 'plan' | 'control' | 'emit' | 'elapsedMs'>;
+
+/** The first wait if the provider does not say when its limit resets, as a multiple of --retry-delay. */
+const firstWait = 30;
+const maxWaitMs = 30 * 60_000;
+
+/** Waits for the usage limit of a reviewer, all waits together no longer than --max-wait. */
+export const waitForReviewer = ({ plan, control, emit, elapsedMs }: WaitContext, agent: AgentChoice) => {
+  let sinceMs: number | null = null;
+  let times = 0;
+  return {
+    /** Resolves to false if the run must stop, or the wait would be too long. */
+    until: async ({ resetsAtMs, message }: AgentError): Promise<boolean> => {
+      const nowMs = Date.now();
+      sinceMs ??= nowMs;
+      const unstated =
+        nowMs + Math.min(maxWaitMs, Math.max(100, firstWait * plan.retryDelayMs) * 2 ** Math.min(30, times));
+      times++;
+      const untilMs = resetsAtMs !== undefined && resetsAtMs > nowMs ? resetsAtMs : unstated;
+      const { limits } = plan;
+      const endMs = Math.min(limits.untilMs, nowMs + limits.maxDurationMs - elapsedMs());
+      if (untilMs - sinceMs > limits.maxWaitMs || untilMs >= endMs) return false;
+      const why = `usage limit of the reviewer, ${agentKey(agent)}: ${message}`;
+      emit({ type: 'waiting', untilMs, why, at: new Date(nowMs).toISOString() });
+      // In short steps, because the clock may be set and the machine may sleep.
+      while (Date.now() < untilMs && control.received() === null)
+        await control.wait(Math.min(untilMs - Date.now(), 1000));
+      return control.received() === null;
+    },
+  };
+};
