@@ -12,6 +12,7 @@ const rooms = [
   ['errors', 'every error that a user can cause'],
   ['files', 'opens what is below .spool, safely'],
   ['ralph', 'decisions: loop, policy, promise, prompt, events, view'],
+  ['charts', 'charts of a run as data, drawn as SVG'],
   ['secrets', 'finds keys and passwords in output'],
   ['process', 'running a process, shells, process trees'],
   ['git', 'all git operations'],
@@ -36,6 +37,7 @@ const rooms = [
 /** Rooms that a room may not import although they are below it. */
 const closed = {
   ralph: ['text', 'errors', 'files'],
+  charts: ['errors', 'files'],
   run: ['report'],
   land: ['report'],
   cluster: ['report', 'land'],
@@ -50,7 +52,7 @@ const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
 const creators = new Set(['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
 /** What the page may import besides its own files: pure modules, and the types of the API. */
-const inBrowser = /^(?:text|ralph)\/|^web\/(?:page\/|api\.ts$)/;
+const inBrowser = /^(?:text|ralph|charts)\/|^web\/(?:page\/|api\.ts$)/;
 
 /** @param {string} file A path below src/. */
 export const roomOf = (file) => {
@@ -97,7 +99,7 @@ export const problemsIn = (imports) => {
   const foreign = [...imports].flatMap(([from, targets]) =>
     targets
       .filter(({ to }) => roomOf(from) === 'page' && !inBrowser.test(to))
-      .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/ and web/api.ts`),
+      .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/, charts/ and web/api.ts`),
   );
   return [
     ...foreign,

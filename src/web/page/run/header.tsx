@@ -3,7 +3,7 @@ import { totalUsage } from '../../../ralph/usage.ts';
 import { duration } from '../../../text/duration.ts';
 import { grouped } from '../../../ralph/usage.ts';
 import { Cost, Tasks } from '../parts/figures.tsx';
-import { shortNumber, tokensOf } from '../parts/numbers.ts';
+import { shortNumber, tokensOf } from '../../../charts/numbers.ts';
 import { BackIcon } from '../parts/icons.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago, Elapsed, exactTime } from '../parts/time.tsx';

@@ -1,7 +1,9 @@
-import type { IterationSummary, RunView } from '../../api.ts';
-import { addUsage, grouped } from '../../../ralph/usage.ts';
-import { duration } from '../../../text/duration.ts';
-import { shortNumber, tokensOf } from '../parts/numbers.ts';
+import type { Usage } from '../ralph/agent-events.ts';
+import type { TaskCount } from '../ralph/record.ts';
+import { addUsage, grouped } from '../ralph/usage.ts';
+import type { RunView } from '../ralph/view.ts';
+import { duration } from '../text/duration.ts';
+import { shortNumber, tokensOf } from './numbers.ts';
 
 /** The name of a colour of the theme. */
 type ChartTone = 'chart-1' | 'chart-2' | 'chart-3';
@@ -45,9 +47,24 @@ export interface ChartSpec {
   readonly limits: readonly Limit[];
 }
 
+/** What charts need of an iteration. Unknown values are null. */
+export interface ChartedIteration {
+  readonly iteration: number;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly agentMs: number | null;
+  readonly gateMs: number | null;
+  readonly spoolMs: number | null;
+  readonly filesChanged: number | null;
+  readonly insertions: number | null;
+  readonly deletions: number | null;
+  readonly tasks: TaskCount | null;
+  readonly usage: Usage | null;
+}
+
 export interface ChartSource {
-  readonly iterations: readonly IterationSummary[];
-  readonly view: RunView | null;
+  readonly iterations: readonly ChartedIteration[];
+  readonly view: Pick<RunView, 'limits' | 'startedAt'> | null;
 }
 
 const whole: Pick<Axis, 'tick' | 'text'> = { tick: shortNumber, text: grouped };
@@ -74,7 +91,7 @@ export const chartsOf = (source: ChartSource): readonly ChartSpec[] => [
   fileChart(source),
 ];
 
-const numbersOf = (iterations: readonly IterationSummary[]): ChartSpec['x'] => ({
+const numbersOf = (iterations: readonly ChartedIteration[]): ChartSpec['x'] => ({
   label: 'Iteration',
   tick: (value) => (Number.isInteger(value) ? String(value) : ''),
   text: (value) => `Iteration ${value}`,
@@ -82,7 +99,7 @@ const numbersOf = (iterations: readonly IterationSummary[]): ChartSpec['x'] => (
 });
 
 const costChart = ({ iterations, view }: ChartSource): ChartSpec => {
-  let sum: IterationSummary['usage'] = null;
+  let sum: Usage | null = null;
   const sums = iterations.map(({ usage }) => (sum = addUsage(sum, usage)));
   const maxCost = view?.limits.maxCostUsd ?? null;
   const maxTokens = view?.limits.maxTokens ?? null;

@@ -1,4 +1,4 @@
-import type { Usage } from '../../api.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 
 export const tokensOf = (usage: Usage | null): number | null =>
   usage === null || (usage.inputTokens === null && usage.outputTokens === null)
