@@ -1,0 +1,27 @@
+import { createFolder } from '../../files/folders.ts';
+import { readJson } from '../../files/read.ts';
+import { replaceSafely } from '../../files/safe.ts';
+import { boundLedger } from '../../ralph/ledger-bounds.ts';
+import type { Ledger } from '../../ralph/proof.ts';
+import type { ChangeRef } from '../change-ref.ts';
+import { parseLedger } from '../ledger-format.ts';
+import { ledgerFile } from '../paths.ts';
+import { userRecordFolder } from './folder.ts';
+
+/*
+ * The ledger of a change. It is in the user's state folder because agents and clones can write to the project. A new run,
+ * `--fresh`, a landing and the archive leave it as it is: only the gate of a run replaces it.
+ */
+
+/** Returns the ledger of the last gate; null if there is none, or if it cannot be read. */
+export const readLedger = ({ project, change, env }: ChangeRef): Ledger | null => {
+  const ledger = parseLedger(readJson(ledgerFile(userRecordFolder(project, change, env))));
+  return ledger?.change === change ? ledger : null;
+};
+
+/** Replaces the ledger. Long texts and lists are shortened. */
+export const saveLedger = ({ project, change, env }: ChangeRef, ledger: Ledger): void => {
+  const folder = userRecordFolder(project, change, env);
+  createFolder(folder);
+  replaceSafely(ledgerFile(folder), `${JSON.stringify(boundLedger(ledger))}\n`);
+};
