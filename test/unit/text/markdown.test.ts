@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, constantFrom, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
 import { markdownCode, markdownText } from '../../../src/text/markdown.ts';
 
@@ -34,9 +34,9 @@ test.each([
 });
 
 test('no text leaves its cell or its line, opens a tag or mentions anybody', () => {
-  const hostile = fc.string({ unit: fc.constantFrom(...'@#|<>`*_[]()~$\\&;!-+:/w. \n\tgh1a') });
-  fc.assert(
-    fc.property(hostile, (text) => {
+  const hostile = string({ unit: constantFrom(...'@#|<>`*_[]()~$\\&;!-+:/w. \n\tgh1a') });
+  assert(
+    property(hostile, (text) => {
       for (const result of [markdownText(text), markdownCode(text).replaceAll(/^<code>|<\/code>$/g, '')])
         expect(result).not.toMatch(/[|<>\n]|:\/\/|(?<!\\)(?:\\\\)*[`*_[\]~]/);
       expect(markdownText(text)).not.toMatch(/@(?!&#8203;)|(?<!&)#(?!&#8203;)/);
