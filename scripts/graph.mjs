@@ -25,6 +25,7 @@ const rooms = [
   ['sandbox', 'confines agents to the project'],
   ['run', 'one run, from its start to its result; several at a time'],
   ['land', 'rebases, verifies and merges a branch'],
+  ['publish', 'pushes a branch and opens its pull request'],
   ['cluster', 'many machines: queue, worker, fence'],
   ['report', 'terminal, JSON, board, status'],
   ['web', 'the page in the browser: its server, what it reads and how it steers'],
@@ -40,11 +41,12 @@ const closed = {
   charts: ['errors', 'files'],
   run: ['report'],
   land: ['report'],
-  cluster: ['report', 'land'],
-  report: ['run', 'land', 'cluster', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
-  web: ['run', 'land', 'sandbox', 'trust', 'guard', 'harness'],
+  publish: ['run', 'sandbox', 'trust', 'guard', 'harness', 'config'],
+  cluster: ['report', 'land', 'publish'],
+  report: ['run', 'land', 'publish', 'cluster', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
+  web: ['run', 'land', 'publish', 'sandbox', 'trust', 'guard', 'harness'],
   commands: ['page'],
-  cli: ['page', 'web', 'run', 'land', 'cluster', 'git', 'harness', 'store', 'changes'],
+  cli: ['page', 'web', 'run', 'land', 'publish', 'cluster', 'git', 'harness', 'store', 'changes'],
 };
 
 /** The folders in changes/ that are a source of changes. Only what creates its files may know one. */

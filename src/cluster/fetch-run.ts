@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { branchOf } from '../changes/branch.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
@@ -6,7 +5,6 @@ import {
   borrowObjects,
   fetchFromMirror,
   fetchRefs,
-  openMirror,
   pushRefs,
   readRemoteRefs,
   type Remote,
@@ -16,7 +14,7 @@ import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
 import { parseView } from '../store/formats.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
-import { newPrivateFolder } from '../store/folders.ts';
+import { openPrivateMirror } from '../store/private-mirror.ts';
 import { parseJson } from '../text/shape.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
@@ -24,14 +22,6 @@ import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'project' | 'request' | 'run' | 'detail' | 'fence' | 'open_fences'>;
-
-/** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
-const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | { readonly why: string }> => {
-  const folder = newPrivateFolder(env);
-  const remote = { mirror: join(folder, 'mirror.git'), url };
-  const problem = await openMirror(remote, folder);
-  return problem === null ? remote : { why: problem };
-};
 
 /** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */
 const isAnnounced = ({ fence, open_fences: open }: Published, commit: string): boolean =>

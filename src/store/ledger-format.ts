@@ -57,5 +57,8 @@ export const parseLedger: Shape<Ledger> = object<Ledger>({
   iteration: required(count),
   at: required(isoTime),
   scenarios: required(listOf(scenarioProof)),
-  unknown: withFallback([], validItems(object<Ledger['unknown'][number]>({ id: required(text), where: required(text) }))),
+  unknown: withFallback(
+    [],
+    validItems(object<Ledger['unknown'][number]>({ id: required(text), where: required(text) })),
+  ),
 });

@@ -29,14 +29,15 @@ const longestMarkdown = 60_000;
 /** Renders with smaller and smaller limits until the result fits, and cuts it off at the end of a line if it never does. */
 export const fitting = (
   sectionsAt: (limits: MarkdownLimits) => readonly string[],
-  longest: number = longestMarkdown,
+  mostOf: number = longestMarkdown,
 ): string => {
+  const longest = Math.min(mostOf, longestMarkdown);
   let text = '';
   for (let rows = 2000; rows >= 1; rows = Math.floor(rows / 2)) {
     text = `${sectionsAt({ scenarios: rows, tasks: rows, iterations: rows }).join('\n\n')}\n`;
     if (text.length <= longest) return text;
   }
-  const cut = text.slice(0, longest - 100);
+  const cut = text.slice(0, Math.max(0, longest - 100));
   return `${cut.slice(0, Math.max(0, cut.lastIndexOf('\n')))}\n\n</details>\n\nThe rest is left out: it is too long.\n`;
 };
 
