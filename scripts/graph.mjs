@@ -18,6 +18,7 @@ const rooms = [
   ['git', 'all git operations'],
   ['store', 'what a run writes to disk: state, history, locks, records'],
   ['changes', 'changes, modules, tasks, requirements'],
+  ['proof', 'which scenario is proven by which test or command'],
   ['harness', 'agents, with an adapter for each'],
   ['config', 'flags, variables, config.json'],
   ['guard', 'what decides whether a change is done, and who changed it'],

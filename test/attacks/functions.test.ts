@@ -7,6 +7,11 @@ import { resetTime } from '../../src/harness/reset-time.ts';
 import { importsOf } from '../../src/guard/deciders/imports.ts';
 import { includesIn, partOf, rulesOf } from '../../src/guard/deciders/parts.ts';
 import { shellCommands } from '../../src/guard/deciders/shell.ts';
+import { fileCriteria } from '../../src/changes/file/criteria.ts';
+import { kiroCriteria } from '../../src/changes/kiro/criteria.ts';
+import { scenariosInSpec } from '../../src/changes/scenarios/in-specs.ts';
+import { toScenarios } from '../../src/changes/scenarios/scenarios.ts';
+import { verifiedTasks } from '../../src/changes/scenarios/task-commands.ts';
 import { mergeSpec } from '../../src/changes/specs/merge.ts';
 import { missingTasks } from '../../src/changes/tasks/missing.ts';
 import { parseTasks, taskTitles } from '../../src/changes/tasks/parse.ts';
@@ -14,6 +19,9 @@ import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
 import { visibleTextOf } from '../../src/changes/visible-text.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
 import { namedByWords, namedInScript } from '../../src/trust/words.ts';
+import { declarationsIn } from '../../src/proof/declarations.ts';
+import { referencesIn } from '../../src/proof/references.ts';
+import { linksInSource } from '../../src/proof/source-links.ts';
 import { cleanText } from '../../src/ralph/promise/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/promise/judge-ending.ts';
 import { createSearch } from '../../src/ralph/promise/search.ts';
@@ -47,6 +55,18 @@ const pumps = [
     '|a|b|\n',
     '---\n',
     '===\n',
+  ],
+  ['## Acceptance Criteria\n', '#### Scenario: a\n', '**AC1:** a\n', '**Verify**: `', '**a**:\n', '(AC: 1', '1.1 a\n'],
+  [
+    '@scenario ',
+    '@scenario a/',
+    '// @scenario a\n',
+    "it('",
+    "it('a', 1);\n",
+    'it.each([',
+    ')(',
+    'def test_a():\n',
+    'fn a\n',
   ],
   ['<promise>', '<promise>COMPLETE</promise>\n', '<promise>COMPLETE', '</promise> ', '&lt;promise&gt;', 'All done. '],
   ['eyJ', 'eyJ-', 'eyJabcdefghijk.', 'sk-', 'ghp_', '://a:', '://a:bcdefgh@', '-----BEGIN PRIVATE KEY-----\n'],
@@ -115,6 +135,20 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   tasks: (text) => parseTasks(text),
   'merge of specs': (text) =>
     mergeSpec({ capability: 'a', change: 'b', main: text, delta: `## ADDED Requirements\n${text}`, retire: false }),
+  'scenarios of specs': (text) =>
+    toScenarios(
+      scenariosInSpec({ capability: 'a', path: 'a', text: `### Requirement: a\n#### Scenario: b\n${text}` }),
+      verifiedTasks(`- [ ] a\n- **Verify**: \`a\`\n${text}`),
+    ),
+  'lists of criteria': (text) =>
+    [text, `## Acceptance Criteria\n${text}`].map((each) => [
+      toScenarios(fileCriteria(each, 'a.md'), []),
+      kiroCriteria(each, { name: 'a', path: 'a' }),
+    ]),
+  'tags in sources': (text) => [
+    referencesIn(text),
+    ['a.ts', 'a.py', 'a.rs', 'a.kt', 'a.bats'].map((file) => [declarationsIn(file, text), linksInSource(file, text)]),
+  ],
   'the visible text': visibleTextOf,
   'missing tasks': (text) => missingTasks(taskTitles(text), taskTitles(`${text}x`)),
   wording: (text) => wordingOf(text),

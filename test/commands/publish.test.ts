@@ -77,7 +77,8 @@ test('replaces what Spool itself has pushed after a rewind, and nothing that oth
     code: 0,
     stderr: `Pushed ${branch} to origin.\n`,
   });
-  expect(github.onRemote('rev-parse', branch)).toBe(rewritten).not.toBe(pushed);
+  expect(github.onRemote('rev-parse', branch)).toBe(rewritten);
+  expect(rewritten).not.toBe(pushed);
 
   const foreign = github.onRemote(
     '-c',

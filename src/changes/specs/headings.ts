@@ -70,12 +70,14 @@ export const hasScenario = ({ lines }: Requirement): boolean => {
 
 export const hasText = (lines: readonly Line[]): boolean => lines.some((line) => !isBlank(line));
 
-/** The names of the scenarios of a requirement. `####Scenario: …` is no heading, and yet nothing that may get lost. */
-export const scenarioNames = ({ lines }: Requirement): string[] =>
-  lines.flatMap(({ text, isCode }) => {
-    const name = isCode ? null : textAfter(/^####(?:\s+|(?=Scenario:))/i, text);
-    return name === null ? [] : [withoutClosing(name.replace(/^Scenario:/i, ''))];
-  });
+/** The names of the scenarios of a requirement. */
+export const scenarioNames = ({ lines }: Requirement): string[] => lines.flatMap((line) => scenarioName(line) ?? []);
+
+/** The name in `#### Scenario: <name>`; null for any other line. `####Scenario: …` is no heading, and yet nothing that may get lost. */
+export const scenarioName = ({ text, isCode }: Pick<Line, 'text' | 'isCode'>): string | null => {
+  const name = isCode ? null : textAfter(/^####(?:\s+|(?=Scenario:))/i, text);
+  return name === null ? null : withoutClosing(name.replace(/^Scenario:/i, ''));
+};
 
 /** The number of `#` before a heading; null for any other line. */
 export const levelOf = ({ text, isCode }: Pick<Line, 'text' | 'isCode'>): number | null =>
@@ -108,7 +110,7 @@ export const textAfter = (start: RegExp, text: string): string | null => {
 };
 
 /** Without the marks that may close a heading, as in `### Title ###`. */
-const withoutClosing = (text: string): string => {
+export const withoutClosing = (text: string): string => {
   const trimmed = text.trim();
   let end = trimmed.length;
   while (trimmed[end - 1] === '#') end--;

@@ -3,30 +3,39 @@ interface Line {
   readonly line: string;
 }
 
+export interface ShownLine extends Line {
+  /** Whether it belongs to a code block, with the lines that open and close it. */
+  readonly isCode: boolean;
+}
+
 /** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
-export const visibleLines = (markdown: string): Line[] => {
+export const visibleLines = (markdown: string): Line[] =>
+  shownLines(markdown).flatMap(({ index, line, isCode }) => (isCode ? [] : [{ index, line }]));
+
+/** The lines outside of comments. */
+export const shownLines = (markdown: string): ShownLine[] => {
   const all = linesOf(markdown);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
   const endOf = createFenceEnds(fences);
-  let hiddenUpTo = -1;
+  let codeUpTo = -1;
   let inComment = false;
-  return all.flatMap((line, index) => {
-    if (index <= hiddenUpTo) return [];
+  return all.flatMap((line, index): ShownLine[] => {
+    if (index <= codeUpTo) return [{ index, line, isCode: true }];
     if (inComment) {
       const end = line.indexOf('-->');
       if (end === -1) return [];
       inComment = false;
-      return [{ index, line: withoutComments(line.slice(end + 3)) }];
+      return [{ index, line: withoutComments(line.slice(end + 3)), isCode: false }];
     }
     const fence = fences[index];
     if (fence) {
-      hiddenUpTo = endOf(fence, index);
-      return [];
+      codeUpTo = endOf(fence, index);
+      return [{ index, line, isCode: true }];
     }
     const shown = withoutComments(line);
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;
-    return inComment ? [] : [{ index, line: shown }];
+    return inComment ? [] : [{ index, line: shown, isCode: false }];
   });
 };
 
