@@ -1,3 +1,4 @@
+import { readScenarios } from '../report/proof/read.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import type { Project } from '../store/project.ts';
 import { withoutControlsIn } from '../text/controls.ts';
@@ -112,6 +113,9 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const routes: readonly Route[] = [
     get('/api/overview', overview.read),
     get('/api/changes/:change', async (call) => runs.change(await rowOf(call))),
+    get('/api/changes/:change/proof', async ({ params }) =>
+      readScenarios({ project, env, change: await knownChange(subject, params.change!) }),
+    ),
     get(ofRun, async (call) => (await sourceOf(call)).detail()),
     get(`${ofRun}/iterations`, async (call) => iterationsOf(await sourceOf(call), call.query)),
     get(ofIteration, async (call) => iterationOf(await sourceOf(call), iterationNumber(call.params.n!))),

@@ -77,7 +77,7 @@ if (group !== 'pr') process.exit(1);
 const one = pulls.find((pull) => String(pull.number) === number);
 if (action === 'list') {
   const found = pulls.filter(({ head }) => head === options.head);
-  for (const pull of found) if (pull.state === 'OPEN') pull.headRefOid = tip(pull.head);
+  for (const pull of found) if (pull.state === 'OPEN' && !pull.isCrossRepository) pull.headRefOid = tip(pull.head);
   console.log(JSON.stringify(found.map((pull) => ({ ...pull, url: url(pull.number), isCrossRepository: pull.isCrossRepository ?? false }))));
 } else if (action === 'create') {
   const next = pulls.length + 1;

@@ -11,7 +11,8 @@ import { costText, usageText } from '../figures.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
 import { proofStyle } from './html-style.ts';
-import { countText, evidenceName, groupsOf, isProven, mainEvidence, type ProofReport, provenAt } from './report.ts';
+import { countText, evidenceName, groupsOf, isProven, mainEvidence, provenAt } from '../../ralph/proof-rows.ts';
+import type { ProofReport } from './report.ts';
 
 /** The proof of a change as one HTML file, which loads nothing and needs no script. */
 export const proofHtml = (report: ProofReport, now: Date): string => {

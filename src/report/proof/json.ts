@@ -2,7 +2,8 @@ import type { Usage } from '../../ralph/agent-events.ts';
 import type { Ledger, ProofCount, ScenarioProof } from '../../ralph/proof.ts';
 import { totalUsage } from '../../ralph/usage.ts';
 import type { RunView } from '../../ralph/view.ts';
-import { isProven, type ProofReport } from './report.ts';
+import { isProven } from '../../ralph/proof-rows.ts';
+import type { ProofReport } from './report.ts';
 
 /** What `spool proof --json` prints: a documented format. */
 export interface ProofJson {

@@ -6,7 +6,8 @@ import { markdownCode, markdownText } from '../../text/markdown.ts';
 import { costText, usageText } from '../figures.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
-import { countText, groupsOf, mainEvidence, type ProofReport, provenAt } from './report.ts';
+import { countText, groupsOf, mainEvidence, provenAt } from '../../ralph/proof-rows.ts';
+import type { ProofReport } from './report.ts';
 
 /** How many rows each part of the Markdown has; the rest is counted. */
 export interface MarkdownLimits {

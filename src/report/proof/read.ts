@@ -5,7 +5,6 @@ import { currentTasks } from '../../changes/tasks/current.ts';
 import { readTasks } from '../../changes/tasks/read.ts';
 import { titleOf } from '../../changes/title.ts';
 import { countProof, currentRows } from '../../ralph/ledger.ts';
-import type { Ledger, ScenarioProof } from '../../ralph/proof.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
 import { lastRecords } from '../../store/history.ts';
@@ -19,46 +18,59 @@ import type { ProofReport } from './report.ts';
 const maxRecords = 5000;
 
 /**
- * Reads the proof of a change, active, archived or deleted. Not redacted. A deleted change has the scenarios that its
- * last gate knew.
+ * Reads the proof of a change, active, archived or deleted, and its last run. Not redacted.
  */
 export const readProof = async (ref: ChangeRef): Promise<ProofReport> => {
-  const { project, change: id, env } = ref;
-  const { view: saved } = await readRun(project, id);
-  const run = saved && withStatus(ref, asRecorded(userRecordFolder(project, id, env), saved));
-  const { change, archived } = await findChange(ref, saved?.source ?? null);
-  const ledger = readLedger(ref);
-  const scenarios = change === null ? (ledger?.scenarios ?? []) : currentScenarios(change, project.root, ledger);
+  const { project, change: id } = ref;
+  const run = await lastRun(ref);
+  const found = await findChange(ref, run?.source ?? null);
+  const { change, archived } = found;
   const tasks = change && (archived ? readTasks(change, project.root) : await currentTasks(project, change, run));
   const records = run === null ? [] : lastRecords(project, id, maxRecords).records.filter((one) => one.run === run.run);
   return {
     change: id,
     title: change && titleOf(change, project.root),
     archived,
-    scenarios,
-    count: countProof(scenarios),
-    unknown: ledger?.unknown ?? [],
-    gate: ledger && { run: ledger.run, iteration: ledger.iteration, at: ledger.at },
+    ...scenariosIn(ref, found),
     tasks: (tasks ?? []).map(({ title, done, optional }) => ({ title, done, optional })),
     run,
     records,
   };
 };
 
-/** The scenarios of a change as they are now, with what its last gate has proven. */
-export const currentScenarios = (change: Change, root: string, ledger: Ledger | null): ScenarioProof[] =>
-  currentRows(scenariosOf(change, root), ledger);
+/** Reads the scenarios of a change as they are now, with what its last gate has proven. Not redacted. */
+export const readScenarios = async (ref: ChangeRef): Promise<ReportedScenarios> =>
+  scenariosIn(ref, await findChange(ref, (await lastRun(ref))?.source ?? null));
 
-const withStatus = ({ project, change }: ChangeRef, view: RunView): RunView => ({
-  ...view,
-  status: currentStatus(view, loopOwner(project, change) !== null),
-});
+type ReportedScenarios = Pick<ProofReport, 'scenarios' | 'count' | 'unknown' | 'gate'>;
 
-/** The change is null if it was deleted. */
-const findChange = async (
-  { project, change: id }: ChangeRef,
-  source: string | null,
-): Promise<{ readonly change: Change | null; readonly archived: boolean }> => {
+/** A deleted change has the scenarios that its last gate knew. */
+const scenariosIn = (ref: ChangeRef, { change }: FoundChange): ReportedScenarios => {
+  const ledger = readLedger(ref);
+  const scenarios =
+    change === null ? (ledger?.scenarios ?? []) : currentRows(scenariosOf(change, ref.project.root), ledger);
+  return {
+    scenarios,
+    count: countProof(scenarios),
+    unknown: ledger?.unknown ?? [],
+    gate: ledger && { run: ledger.run, iteration: ledger.iteration, at: ledger.at },
+  };
+};
+
+const lastRun = async ({ project, change, env }: ChangeRef): Promise<RunView | null> => {
+  const { view } = await readRun(project, change);
+  if (view === null) return null;
+  const recorded = asRecorded(userRecordFolder(project, change, env), view);
+  return { ...recorded, status: currentStatus(recorded, loopOwner(project, change) !== null) };
+};
+
+interface FoundChange {
+  /** null if it was deleted. */
+  readonly change: Change | null;
+  readonly archived: boolean;
+}
+
+const findChange = async ({ project, change: id }: ChangeRef, source: string | null): Promise<FoundChange> => {
   if ((await listChanges(project)).includes(id))
     return { change: await changeOf(project, id, source), archived: false };
   if ((await listArchived(project)).includes(id)) return { change: await archivedChange(project, id), archived: true };

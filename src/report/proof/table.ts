@@ -9,7 +9,8 @@ import { commandLines, type Next } from '../summary.ts';
 import { type Column, renderTable } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import { wrap } from '../wrap.ts';
-import { countText, evidenceName, groupsOf, isProven, mainEvidence, type ProofReport, provenAt } from './report.ts';
+import { countText, evidenceName, groupsOf, isProven, mainEvidence, provenAt } from '../../ralph/proof-rows.ts';
+import type { ProofReport } from './report.ts';
 
 const styles: Readonly<Record<ScenarioState, Style>> = {
   proven: 'green',
