@@ -27,7 +27,7 @@ code { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere; }
 .failing { color: var(--bad); }
 .open, .stale, .linked, .unlinked { color: var(--warn); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--surface); }
-table { border-collapse: collapse; width: 100%; }
+table { border-collapse: collapse; width: 100%; min-width: 34rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.7rem; border-bottom: 1px solid var(--line); }
 tr:last-child td { border-bottom: 0; }
 figure { margin: 1rem 0; border: 1px solid var(--line); border-radius: 6px; overflow: hidden; break-inside: avoid; }
@@ -42,6 +42,7 @@ footer { margin-top: 2rem; color: var(--quiet); font-size: 0.9em; }
   }
   body { font-size: 11px; }
   .scroll { overflow: visible; }
+  table { min-width: 0; }
   tr { break-inside: avoid; }
 }
 `;
