@@ -235,6 +235,20 @@ const table = {
     text: (file: string, problem: string, firstTask: string) =>
       `--require-tasks: ${file} ${problem}. Add ${firstTask}, or remove the flag.`,
   },
+  'no-scenarios': {
+    exit: 2,
+    text: (change: string, flag: string, problem: 'none' | 'no-command' | 'too-many') =>
+      problem === 'none'
+        ? `${flag}: ${change} has no scenarios. Add one to its specs ("#### Scenario: …"), or remove the flag.`
+        : problem === 'no-command'
+          ? `${flag}: nothing can prove the scenarios of ${change}. Pass --verify with the command that runs the tests, or add a **Verify** line to each scenario.`
+          : `${flag}: ${change} has too many scenarios. Split it into several changes.`,
+  },
+  'unproven-scenarios': {
+    exit: 2,
+    text: (change: string, why: string, force: string) =>
+      `${change} is not proven (${shortened(why)}). See: spool proof ${change}. ${force}`,
+  },
   'bad-task-file': {
     exit: 2,
     text: (file: string, problem: string) => `${file} cannot be used as a task file: ${shortened(problem)}.`,

@@ -22,6 +22,8 @@ const allowed: ReadonlySet<string> = new Set<FlagName>([
   'maxStalled',
   'maxWait',
   'requireTasks',
+  'requireScenarios',
+  'redFirst',
   'failFast',
 ]);
 

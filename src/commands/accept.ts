@@ -12,6 +12,7 @@ import { acceptContext } from '../store/added-context.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { withSecrets } from '../store/user-record/identity.ts';
 import { readState } from '../store/state.ts';
+import { gateCommands } from '../ralph/plan.ts';
 import { pluralise } from '../text/format.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { redactedTerminal } from '../report/redacted.ts';
@@ -30,7 +31,7 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   refuseAgents('accept');
   const root = view?.workspace && existsSync(view.workspace.root) ? view.workspace.root : project.root;
   const folder = userRecordFolder(project, change, env);
-  const commands = view ? withSecrets(folder, view).gate.verify : [];
+  const commands = view ? gateCommands(withSecrets(folder, view).gate) : [];
   const target = await changeOf(project, change, view?.source ?? null);
   const differences = acceptGoal({ project: { root }, change: target, commands, folder });
   const context = acceptContext({ project, change, env });

@@ -32,10 +32,12 @@ export interface Config extends Settings {
    * change began.
    */
   readonly ownVerify?: ReadonlyMap<string, OwnCommands>;
+  /** The `**Verify**:` commands of the scenarios of changes that must be proven, by the ID of the change. */
+  readonly scenarioVerify?: ReadonlyMap<string, OwnCommands>;
 }
 
 export interface OwnCommands {
-  /** What they are trusted as: `task file docs/plan.md`, `config.json verify`. */
+  /** What they are trusted as: `task file docs/plan.md`, `config.json verify`, `scenarios of 002-01_login`. */
   readonly source: string;
   readonly commands: readonly string[];
 }

@@ -291,6 +291,25 @@ export const flags = {
     help: 'Accept the completion promise only if all tasks are done',
     sources: ['flag', 'env', 'config'],
   },
+  requireScenarios: {
+    kind: 'boolean',
+    heading: 'When it is done',
+    help: 'Accept the completion promise only if every scenario is proven by a test or command',
+    sources: ['flag', 'env', 'config'],
+  },
+  redFirst: {
+    kind: 'boolean',
+    heading: 'When it is done',
+    help: 'Also require that what proves a scenario fails without the change (implies --require-scenarios)',
+    sources: ['flag', 'env', 'config'],
+  },
+  report: {
+    kind: 'names',
+    heading: 'When it is done',
+    placeholder: 'glob',
+    help: 'Read test results from these files if a --verify command writes them, such as "reports/*.xml" (repeatable)',
+    sources: ['flag', 'env', 'config'],
+  },
   allowTampering: {
     kind: 'boolean',
     heading: 'When it is done',

@@ -32,6 +32,9 @@ export const ownSource = (path: string): string => `${ownPrefix}${path}`;
 
 const ownPrefix = 'task file ';
 
+/** The source of the `**Verify**:` commands in the scenarios of a change. */
+export const scenarioSource = (change: string): string => `scenarios of ${change}`;
+
 /** The path of the task file that is a source; null for another source. */
 export const pathInOwnSource = (source: string): string | null =>
   source.startsWith(ownPrefix) ? source.slice(ownPrefix.length) : null;

@@ -13,6 +13,8 @@ export interface ShellRun extends Pick<
   readonly input?: string;
   readonly timeoutMs: number;
   readonly stopSignals: Pick<ProcessControl, 'stop' | 'kill'>;
+  /** Called with what the command writes to its standard output. */
+  readonly onStdout?: (chunk: Uint8Array) => void;
 }
 
 export interface ShellResult {
@@ -34,7 +36,9 @@ export const runShell = (run: ShellRun): Promise<ShellResult> =>
   runWithTail({ ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' });
 
 /** Does the same for a program without a shell. */
-export const runWithTail = async (run: Launch & Pick<ShellRun, 'timeoutMs' | 'stopSignals'>): Promise<ShellResult> => {
+export const runWithTail = async (
+  run: Launch & Pick<ShellRun, 'timeoutMs' | 'stopSignals' | 'onStdout'>,
+): Promise<ShellResult> => {
   const timeout = new AbortController();
   let leftMs = run.timeoutMs;
   const stopCounting = countTime(run.timeoutMs, (passedMs) => {
@@ -44,7 +48,8 @@ export const runWithTail = async (run: Launch & Pick<ShellRun, 'timeoutMs' | 'st
   let tail = Buffer.alloc(0);
   let isCut = false;
   const ended = await runProcess(run, {
-    output: (_, chunk) => {
+    output: (source, chunk) => {
+      if (source === 'stdout') run.onStdout?.(chunk);
       const all = Buffer.concat([tail, chunk]);
       isCut ||= all.length > tailBytes;
       tail = all.subarray(-tailBytes);

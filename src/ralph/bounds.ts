@@ -1,4 +1,11 @@
-import { type GateReport, type GitSummary, type DeferredAttempt, type IterationRecord, maxListed } from './record.ts';
+import {
+  type GateReport,
+  type GitSummary,
+  type DeferredAttempt,
+  type IterationRecord,
+  maxListed,
+  type ProofReport,
+} from './record.ts';
 
 const maxNamed = 200;
 const maxTools = 100;
@@ -83,4 +90,16 @@ const boundTools = (
 const boundGate = (gate: GateReport, redactor: RecordRedactor): GateReport => ({
   ...gate,
   runs: gate.runs.slice(0, maxRuns).map((run) => ({ ...run, tail: redactor.endOf(run.tail, maxTextLength) })),
+  ...(gate.proof && { proof: boundProof(gate.proof, redactor) }),
+});
+
+const boundProof = (proof: ProofReport, { beginningOf }: RecordRedactor): ProofReport => ({
+  ...proof,
+  unproven: proof.unproven.slice(0, maxListed).map((each) => ({
+    ...each,
+    id: beginningOf(each.id, maxTitleLength),
+    title: beginningOf(each.title, maxTitleLength),
+    reason: each.reason && beginningOf(each.reason, maxWordsLength),
+  })),
+  ...(proof.unknown && { unknown: proof.unknown.slice(0, maxListed).map((id) => beginningOf(id, maxTitleLength)) }),
 });

@@ -1,5 +1,5 @@
-import type { GatePlan } from './plan.ts';
-import type { GateReport, GateRun } from './record.ts';
+import { gateCommands, type GatePlan } from './plan.ts';
+import type { GateReport, GateRun, ProofReport } from './record.ts';
 import type { Verdict } from './iteration.ts';
 import { grouped } from './usage.ts';
 
@@ -11,12 +11,19 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
 
 /** Whether verify commands run after such an iteration, provided that the cheap checks pass. */
 export const runsCommands = (
-  { verify, verifyEach }: GatePlan,
+  gate: GatePlan,
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
-): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'rate-limit'));
+): boolean => gateCommands(gate).length > 0 && (completionFound || (gate.verifyEach && error?.kind !== 'rate-limit'));
 
-export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
-  tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(hasPassed);
+export const passes = ({ tampering, openTasks, conflicts = [], runs, proof }: Omit<GateReport, 'passed'>): boolean =>
+  tampering.length === 0 &&
+  openTasks.length === 0 &&
+  conflicts.length === 0 &&
+  runs.every(hasPassed) &&
+  (!proof?.required || isProven(proof));
+
+/** A change without scenarios is not proven. */
+export const isProven = ({ count }: ProofReport): boolean => count.total > 0 && count.proven === count.total;
 
 export const hasPassed = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
 
@@ -36,7 +43,18 @@ export const refusalOf = (gate: GateReport): string => {
           `${grouped(openTaskCount)} open ${openTaskCount === 1 ? 'task' : 'tasks'}: ${some(openTasks, openTaskCount)}`,
         ]),
     ...runs.filter((run) => !hasPassed(run)).map(describeRun),
+    ...(gate.proof?.required && !isProven(gate.proof) ? [describeUnproven(gate.proof)] : []),
   ].join('; ');
+};
+
+/** `2 of 3 scenarios are not proven: auth/login/works (the test "x" was skipped) and 1 more` */
+const describeUnproven = ({ count, unproven, unknown = [] }: ProofReport): string => {
+  if (count.total === 0) return 'the change has no scenarios';
+  const open = count.total - count.proven;
+  const named = unproven.slice(0, maxNamed).map(({ id, reason }) => `${id} (${reason})`);
+  const more = open > named.length ? ` and ${grouped(open - named.length)} more` : '';
+  const wrong = unknown.length === 0 ? '' : `; no scenario has the id ${unknown.slice(0, maxNamed).join(', ')}`;
+  return `${grouped(open)} of ${grouped(count.total)} scenarios ${open === 1 ? 'is' : 'are'} not proven: ${named.join(', ')}${more}${wrong}`;
 };
 
 const describeRun = ({ command, outcome, exitCode }: GateRun): string => {

@@ -11,6 +11,9 @@ import { rejectUnread } from './unread-context.ts';
 import { createAgentPool } from './agent-pool.ts';
 import type { RunTotals } from './totals.ts';
 
+/** What a gate knows about the iteration. */
+export type EndedIteration = Verdict & Pick<IterationRecord, 'checkpoint' | 'commit'>;
+
 /** Everything the loop needs from outside. The loop itself accesses no file, process, clock or console. */
 export interface LoopHost {
   now(): Date;
@@ -58,7 +61,7 @@ export interface LoopHost {
   /**
    * Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before.
    */
-  gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
+  gate(iteration: number, ended: EndedIteration, again: boolean): Promise<GateReport | null>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
   /** The titles of the tasks that were completed since the last prompt. */

@@ -62,7 +62,25 @@ export interface GatePlan {
   readonly verifyEach: boolean;
   readonly requireTasks: boolean;
   readonly allowTampering: boolean;
+  /** Every scenario must be proven. Missing if it need not be. */
+  readonly requireScenarios?: true;
+  /** What proves a scenario must fail without the change. */
+  readonly redFirst?: true;
+  /** Patterns of files with test results, relative to the root. */
+  readonly reports?: readonly string[];
+  /** The `**Verify**:` commands that the user trusts for this run, by the id of the scenario. */
+  readonly scenarioCommands?: ScenarioCommands;
 }
+
+export type ScenarioCommands = Readonly<Record<string, readonly string[]>>;
+
+/** All commands of a gate, each once. */
+export const gateCommands = ({
+  verify,
+  scenarioCommands = {},
+}: Pick<GatePlan, 'verify' | 'scenarioCommands'>): readonly string[] => [
+  ...new Set([...verify, ...Object.values(scenarioCommands).flat()]),
+];
 
 /** All limits except the number of iterations. Infinity means unlimited. */
 export interface Limits {

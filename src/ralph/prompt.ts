@@ -1,6 +1,7 @@
 import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { failed, type GateReport, type IterationRecord } from './record.ts';
-import { hasPassed, refusalOf } from './gate-result.ts';
+import { hasPassed, isProven, refusalOf } from './gate-result.ts';
+import { describeOpenProof, describeScenarios, type ScenariosToProve } from './prompt-scenarios.ts';
 import type { RunTotals } from './totals.ts';
 
 export interface PreambleOptions {
@@ -35,6 +36,8 @@ export interface PromptOptions extends PreambleOptions {
   readonly hasSpecs?: boolean;
   /** Texts of the change and of its project that the agent needs. */
   readonly documents?: readonly PromptDocument[];
+  /** With --require-scenarios. */
+  readonly toProve?: ScenariosToProve;
 }
 
 export interface PromptDocument {
@@ -52,6 +55,7 @@ export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): st
     isBlank(proposal) ? null : `## ${title}\n\n${proposal.trim()}`,
     isBlank(module) ? null : `## Module${inParentheses(moduleId)}\n\n${module.trim()}`,
     ...documents.map(({ title, text }) => (isBlank(text) ? null : `## ${title}\n\n${text.trim()}`)),
+    options.toProve ? describeScenarios(options.toProve) : null,
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
   return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(options)}\n\n${task.join(separator)}\n`;
@@ -89,7 +93,14 @@ export const describeResult = (
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
   const signs = stuckSigns(record, totals).map((sign) => sign && beginning(sign));
-  const parts = [outcomeOf(record), ...restoreSteps(record.gate), refused, ...signs, ...gateOutput(record.gate)];
+  const parts = [
+    outcomeOf(record),
+    ...restoreSteps(record.gate),
+    refused,
+    ...signs,
+    ...openProof(record.gate),
+    ...gateOutput(record.gate),
+  ];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
 
@@ -143,6 +154,9 @@ const stuckSigns = (
     ? null
     : `It called ${repeated.tool} ${repeated.times} times in a row with the same input (${repeated.title}). Do not repeat that: try another approach.`,
 ];
+
+const openProof = (gate: GateReport | null): string[] =>
+  gate?.proof?.required && !isProven(gate.proof) ? [beginning(describeOpenProof(gate.proof))] : [];
 
 const gateOutput = (gate: GateReport | null): string[] =>
   (gate?.runs ?? [])

@@ -1,4 +1,5 @@
 import type { Mention } from './promise/promise.ts';
+import type { ProofCount, ScenarioProof } from './proof.ts';
 import type { AgentError, Usage, TurnEnd } from './agent-events.ts';
 
 export interface GitSummary {
@@ -120,7 +121,22 @@ export interface GateReport {
   /** Sentences about files of the change that both the user and the agent changed; missing in older records. */
   readonly conflicts?: readonly string[];
   readonly runs: readonly GateRun[];
+  /** Which scenarios are proven; missing if the gate did not get that far, or if nothing names one. */
+  readonly proof?: ProofReport;
 }
+
+/** What a gate says about the scenarios of the change. */
+export interface ProofReport {
+  readonly count: ProofCount;
+  /** With --require-scenarios. */
+  readonly required?: true;
+  /** Those that are not proven; at most `maxListed`. */
+  readonly unproven: readonly Unproven[];
+  /** Ids that tests name although no scenario has them; at most `maxListed`. */
+  readonly unknown?: readonly string[];
+}
+
+export type Unproven = Pick<ScenarioProof, 'id' | 'title' | 'state' | 'reason'>;
 
 /** Maximum length of the lists in a record. */
 export const maxListed = 20;

@@ -1,5 +1,6 @@
 import { failed, type DeferredAttempt, type IterationRecord } from './record.ts';
 import { type Usage } from './agent-events.ts';
+import type { ProofCount } from './proof.ts';
 import { addUsage, usageOf } from './usage.ts';
 
 /** The numbers of a run that its limits and its summary use. */
@@ -28,6 +29,8 @@ export interface RunTotals {
   readonly lastError: string | null;
   /** Completed tasks after the last iteration. */
   readonly tasksDone: number | null;
+  /** How many scenarios the last gate found to be proven; missing if no gate has looked. */
+  readonly proof?: ProofCount;
   /** Commits of the run, including those of the agent; missing in older runs. */
   readonly commits?: CommitRange;
 }
@@ -74,8 +77,14 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
     ...addFiles(totals, record.git),
     gateRuns: addRuns(totals.gateRuns, record.gate),
     lastError: error,
+    ...proofAfter(totals, record),
     ...(totals.commits && { commits: addCommits(totals.commits, record) }),
   };
+};
+
+const proofAfter = ({ proof }: RunTotals, { gate }: IterationRecord): Pick<RunTotals, 'proof'> => {
+  const count = gate?.proof?.count ?? proof;
+  return count === undefined ? {} : { proof: count };
 };
 
 /** The agent commits first, Spool commits the rest. */

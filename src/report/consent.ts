@@ -1,6 +1,8 @@
 import { relative } from 'node:path';
+import { gateCommands } from '../ralph/plan.ts';
 import { mapLimits } from '../ralph/limits.ts';
 import type { RunView } from '../ralph/view.ts';
+import { provenText } from './introduction.ts';
 import { limitsText } from './limits.ts';
 import { visible } from '../text/escape-hidden.ts';
 
@@ -8,7 +10,11 @@ import { visible } from '../text/escape-hidden.ts';
 export const renderConsent = (view: RunView, root: string): string[] => {
   const { agents, gate, completionPromise, blockedPromise, minIterations, maxIterations, failFast } = view;
   const limits = mapLimits((name) => view.limits[name] ?? Infinity);
-  const checks = [...gate.verify.map(quoted), ...(gate.requireTasks ? ['all tasks are done'] : [])];
+  const checks = [
+    ...gateCommands(gate).map(quoted),
+    ...(gate.requireTasks ? ['all tasks are done'] : []),
+    ...(gate.requireScenarios ? [provenText(gate)] : []),
+  ];
   const least = minIterations > 1 ? [`at least ${minIterations} iterations`] : [];
   const most = limitsText({ maxIterations: maxIterations ?? Infinity, limits, failFast });
   const rows: readonly (readonly [string, string])[] = [

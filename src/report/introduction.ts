@@ -127,11 +127,15 @@ const doneText = ({ completionPromise, gate, minIterations }: RunPlan, origins: 
     `when it prints <promise>${completionPromise}</promise>`,
     ...gate.verify.map((command) => `"${shownCommand(command)}" passes${originText(origins, 'verify', command)}`),
     ...(gate.requireTasks ? ['all tasks are done'] : []),
+    ...(gate.requireScenarios ? [provenText(gate)] : []),
   ];
   const min = minIterations === 1 ? '' : `, after at least ${pluralise(minIterations, 'iteration')}`;
   const last = conditions.length > 1 ? ` and ${conditions.pop()!}` : '';
   return `${conditions.join(', ')}${last}${min}`;
 };
+
+export const provenText = ({ redFirst }: RunPlan['gate']): string =>
+  `every scenario is proven${redFirst ? ' by what fails without the change' : ''}`;
 
 const commitsText = ({ plan, workspace, repository }: RunStarted): string => {
   if (!plan.commit) return 'nothing (--no-commit)';

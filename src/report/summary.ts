@@ -39,6 +39,7 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
       line(left.commit === undefined ? 'Uncommitted' : 'No branch', uncommittedText(left)),
     ),
     ...line('Checks', checksText(view)),
+    ...line('Scenarios', scenariosText(view)),
     ...troubles.slice(-maxTroubles).flatMap((one, index) => line(index === 0 ? 'Trouble' : '', troubleText(one))),
     ...line('', earlier > 0 ? `and ${earlier} more before` : ''),
   ];
@@ -103,6 +104,13 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
   if (passed + flaky + failed === 0) return '';
   const others = [...(failed > 0 ? [`${failed} failed`] : []), ...(flaky > 0 ? [`${flaky} flaky`] : [])];
   return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...others].join(', ');
+};
+
+/** `3/5 proven, 1 failing, 1 unlinked` */
+const scenariosText = ({ proof }: RunView): string => {
+  if (proof === undefined) return '';
+  const others = (['failing', 'stale', 'linked', 'unlinked'] as const).filter((state) => proof[state] > 0);
+  return [`${proof.proven}/${proof.total} proven`, ...others.map((state) => `${proof[state]} ${state}`)].join(', ');
 };
 
 /** The commands that a person needs next, each with a label. They are never broken, so that they can be copied. */

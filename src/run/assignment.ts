@@ -8,7 +8,9 @@ import { readText } from '../files/read.ts';
 import { countTasks } from '../changes/tasks/task.ts';
 import { splitKey } from '../guard/deciders/parts.ts';
 import { textKey } from '../guard/goal.ts';
-import type { RunPlan } from '../ralph/plan.ts';
+import { flagOf } from '../config/flags.ts';
+import { maxScenarios } from '../ralph/ledger-bounds.ts';
+import { gateCommands, type RunPlan } from '../ralph/plan.ts';
 import type { PromptDocument, PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';
@@ -37,7 +39,10 @@ export const checkAssignment = (
   { proposal, userPrompt }: Assignment,
   { gate }: RunPlan,
 ): void => {
-  if (newChange) return;
+  if (newChange) {
+    if (gate.requireScenarios) throw userError('no-scenarios', target.id, proofFlag(gate), 'none');
+    return;
+  }
   const { id, proposalFile, tasksFile, format } = target;
   if (userPrompt.trim() === '' && target.isTemplate(proposal))
     throw userError('empty-proposal', id, proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
@@ -48,6 +53,18 @@ export const checkAssignment = (
   if (tasks === null) throw userError('no-tasks', tasksFile, 'not found', format.firstTask);
   if (countTasks(tasks).total === 0) throw userError('no-tasks', tasksFile, 'has no tasks', format.firstTask);
 };
+
+/** Throws if nothing could ever be proven. Also for a run that is resumed: the specs may have changed since. */
+export const checkScenarios = async ({ project, target }: RunSpec, { gate }: RunPlan): Promise<void> => {
+  if (!gate.requireScenarios) return;
+  const { scenariosOf } = await import('../changes/scenarios/scenarios.ts');
+  const { length } = scenariosOf(target, project.root);
+  const problem =
+    length === 0 ? 'none' : length > maxScenarios ? 'too-many' : gateCommands(gate).length === 0 ? 'no-command' : null;
+  if (problem !== null) throw userError('no-scenarios', target.id, proofFlag(gate), problem);
+};
+
+const proofFlag = ({ redFirst }: RunPlan['gate']): string => flagOf(redFirst ? 'redFirst' : 'requireScenarios');
 
 /** Describes the files of the change for the prompt. */
 export const describeFiles = (change: Change, root: string): PromptOptions => {

@@ -16,6 +16,7 @@ import { ensureRunState, type RunContext } from './context.ts';
 import type { NextIteration } from './services.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
+import { scenariosToProve } from './gate/proof-gate.ts';
 import { countWorkspaceTasks, watchTasks, workspaceTasks } from './workspace/tasks.ts';
 import { releaseWorkspace } from './workspace/release-workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
@@ -121,6 +122,7 @@ const createPromptBuilder = (context: RunContext): LoopHost['prompt'] => {
       iteration,
       contextContent,
       lastResult: describeResult(last, view()),
+      ...scenariosToProve(context),
     });
     writeSafely(renameEarlier(iterationPrompt(folder, iteration)), text, 'create');
     return { text, context: contextId(contextContent) };

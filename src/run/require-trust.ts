@@ -54,9 +54,9 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Chec
   return trusted();
 };
 
-/** `spool trust` does not know which task files will be run. */
+/** `spool trust` does not know which task files and scenarios will be run. */
 const untrusted = ({ project, config }: TrustRequest, hash: string, isPinned: boolean) =>
-  config.ownVerify === undefined
+  config.ownVerify === undefined && config.scenarioVerify === undefined
     ? userError('untrusted-project', project.root, hash, isPinned)
     : userError('untrusted-project', project.root, hash, isPinned, 'the same command on a terminal');
 

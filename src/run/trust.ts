@@ -5,11 +5,11 @@ import { isOneFile } from '../changes/tasks/read.ts';
 import { agentsOf } from '../config/agents.ts';
 import { type Config } from '../config/file.ts';
 import { describeTarget } from '../config/notify-targets.ts';
-import { ownSource, pathInOwnSource } from '../config/own-commands.ts';
+import { ownSource, pathInOwnSource, scenarioSource } from '../config/own-commands.ts';
 import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
-import type { CommandOrigin, RunPlan } from '../ralph/plan.ts';
+import { type CommandOrigin, type GatePlan, gateCommands, type RunPlan } from '../ralph/plan.ts';
 import { renderSettings } from '../trust/render.ts';
 import { checkTrust, type CheckedSetting } from '../trust/check.ts';
 import {
@@ -28,6 +28,7 @@ import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
 import { type EarlierPlan, type Planned, planRun } from './plan/plan.ts';
+import { withScenarioCommands } from './plan/scenario-commands.ts';
 import { readLastRun } from './resume/last-run.ts';
 import type { RunSpec } from './spec.ts';
 
@@ -95,7 +96,8 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
       const isRelevant = (source: string) =>
         key === 'harness'
           ? run.plan.agents.some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
-          : source === sourceFor(config, run.plan.change, key);
+          : source === sourceFor(config, run.plan.change, key) ||
+            (key === 'verify' && source === scenarioSource(run.plan.change));
       const needed = new Set(sources.filter(isRelevant));
       const howToSee = (path: string) => {
         const files = [join(project.root, path), join(root, path)];
@@ -117,7 +119,7 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
 const planEarly = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<EarlierPlan | null> => {
   try {
     const lastRun = await readLastRun(spec);
-    return { lastRun, planned: planRun({ ...spec, env }, lastRun) };
+    return { lastRun, planned: planRun(await withScenarioCommands({ ...spec, env }, lastRun), lastRun) };
   } catch {
     return null;
   }
@@ -125,8 +127,15 @@ const planEarly = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Earlier
 
 const expectedRun = ({ target, options }: RunSpec, earlier: EarlierPlan | null): OneRun => ({
   options,
-  plan: earlier?.planned.plan ?? { change: target.id, agents: agentsOf(options), gate: options },
+  plan: earlier?.planned.plan ?? { change: target.id, agents: agentsOf(options), gate: gateOf(options) },
   previous: earlier?.planned.previous ?? null,
+});
+
+const gateOf = ({ verify, verifyEach, requireTasks, allowTampering }: Options): GatePlan => ({
+  verify,
+  verifyEach,
+  requireTasks,
+  allowTampering,
 });
 
 const specOf = ({ specs }: TrustRequest, change: string): RunSpec => specs.find(({ target }) => target.id === change)!;
@@ -149,6 +158,7 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
     ...(Object.keys(uses) as CommandKey[])
       .filter((key) => uses[key] && !explicit.has(key))
       .map((key) => sourceFor(config, change, key)),
+    ...(plan.gate.scenarioCommands ? [scenarioSource(change)] : []),
     ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
     ...(hasWorktree ? [includeSource] : []),
   ];
@@ -178,8 +188,17 @@ const withRecorded = (request: TrustRequest, { plan, previous }: OneRun): Config
   const { change } = plan;
   const { target, explicit } = specOf(request, change);
   const isOwn = explicit.has('verify') || previous?.view.settings?.explicit.includes('verify');
-  return isOwn ? request.config : withRecordedVerify({ ...request, change, target, commands: plan.gate.verify });
+  const config = isOwn
+    ? request.config
+    : withRecordedVerify({ ...request, change, target, commands: plan.gate.verify });
+  const commands = commandsOfScenarios(plan.gate);
+  if (commands.length === 0) return config;
+  const own = { source: scenarioSource(change), commands };
+  return { ...config, scenarioVerify: new Map([...(config.scenarioVerify ?? []), [change, own]]) };
 };
+
+const commandsOfScenarios = ({ scenarioCommands = {} }: GatePlan): readonly string[] =>
+  gateCommands({ verify: [], scenarioCommands });
 
 const isVerifySource = (source: string) =>
   pathInOwnSource(source) !== null || /^config\.json (?:.* )?verify$/.test(source);
@@ -224,6 +243,10 @@ const originsOf = (request: TrustRequest, trusted: readonly CheckedSetting[], ru
   return [
     ...ownAgents,
     ...plan.gate.verify.map((command) => origin('verify', command)),
+    ...commandsOfScenarios(plan.gate).flatMap((command) => {
+      const setting = fromFile(scenarioSource(change));
+      return setting ? [{ key: 'verify' as const, command, ...trustOf(setting) }] : [];
+    }),
     ...(options.worktreeSetup === null ? [] : [origin('worktreeSetup', options.worktreeSetup)]),
     ...options.notify.map((target) => ({ ...origin('notify', target), command: describeTarget(target) })),
   ];

@@ -10,9 +10,12 @@ import type {
   DeferredAttempt,
   IterationRecord,
   Phases,
+  ProofReport,
   RepeatedCall,
   TaskCount,
+  Unproven,
 } from '../ralph/record.ts';
+import type { ProofCount } from '../ralph/proof.ts';
 import { requestId } from '../ralph/control.ts';
 import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
 import type { CommitRange } from '../ralph/totals.ts';
@@ -52,6 +55,8 @@ import {
  */
 
 const run = matching(runId);
+
+export const yes: Shape<true> = shape((value) => (value === true ? true : undefined), { const: true });
 
 export const usage: Shape<Usage> = named(
   'Usage',
@@ -129,6 +134,35 @@ const gateRun: Shape<GateRun> = named(
   }),
 );
 
+const proofCount: Shape<ProofCount> = named(
+  'ProofCount',
+  object<ProofCount>({
+    unlinked: required(count),
+    linked: required(count),
+    failing: required(count),
+    proven: required(count),
+    stale: required(count),
+    total: required(count),
+  }),
+);
+
+const unproven: Shape<Unproven> = object<Unproven>({
+  id: required(text),
+  title: withFallback('', text),
+  state: required(oneOf(['unlinked', 'linked', 'failing', 'proven', 'stale'])),
+  reason: withFallback(null, orNull(text)),
+});
+
+const proofReport: Shape<ProofReport> = named(
+  'ProofReport',
+  object<ProofReport>({
+    count: required(proofCount),
+    required: droppedIfInvalid(yes),
+    unproven: withFallback([], validItems(unproven)),
+    unknown: droppedIfInvalid(validItems(text)),
+  }),
+);
+
 const gateReport: Shape<GateReport> = named(
   'GateReport',
   object<GateReport>({
@@ -141,6 +175,7 @@ const gateReport: Shape<GateReport> = named(
     openTaskCount: droppedIfInvalid(count),
     conflicts: droppedIfInvalid(validItems(text)),
     runs: withFallback([], validItems(gateRun)),
+    proof: droppedIfInvalid(proofReport),
   }),
 );
 
@@ -149,8 +184,6 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   title: required(text),
   times: required(count),
 });
-
-export const yes: Shape<true> = shape((value) => (value === true ? true : undefined), { const: true });
 
 const denials: Shape<Denials> = object<Denials>({
   tools: withFallback([], validItems(text)),
@@ -231,6 +264,11 @@ export const gatePlan: Shape<GatePlan> = named(
     verifyEach: withDefault(false, boolean),
     requireTasks: withDefault(false, boolean),
     allowTampering: withDefault(false, boolean),
+    // Missing if they are not set, so that the gate of an older run is the same.
+    requireScenarios: droppedIfInvalid(yes),
+    redFirst: droppedIfInvalid(yes),
+    reports: droppedIfInvalid(listOf(text)),
+    scenarioCommands: droppedIfInvalid(mapOf(listOf(text))),
   }),
 );
 
@@ -359,6 +397,7 @@ export const parseView: Shape<RunView> = named(
     gateRuns: required(gateRuns),
     lastError: withFallback(null, orNull(text)),
     tasksDone: withFallback(null, orNull(count)),
+    proof: droppedIfInvalid(proofCount),
     commits: droppedIfInvalid(commits),
     changed: droppedIfInvalid(changed),
     changeDeleted: droppedIfInvalid(yes),

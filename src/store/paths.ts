@@ -123,6 +123,10 @@ export const acceptedFile = (record: string) => join(record, 'accepted.json');
 export const pushesFile = (record: string) => join(record, 'pushes');
 /** Which scenarios are proven by what. */
 export const ledgerFile = (record: string) => join(record, 'ledger.json');
+/** What the user has accepted of weakened tests. */
+export const acceptedTestsFile = (record: string) => join(record, 'accepted-tests.json');
+/** Which evidence failed without the change. */
+export const redFirstFile = (record: string) => join(record, 'red-first.json');
 /** The hash of the archive journal that Spool has written. The project has one for all changes, like `repositoryFile`. */
 export const archiveRecordFile = (record: string) => join(dirname(record), 'archive-journal');
 export const repositoryFile = (record: string) => join(dirname(record), 'repository.json');

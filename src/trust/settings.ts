@@ -110,8 +110,12 @@ const configSettings = ({ values, changes, customHarnesses: custom }: Config, fi
       }),
   );
 
-const ownSettings = ({ ownVerify = new Map() }: Config, files: Files, roots: Roots): Setting[] =>
-  [...ownVerify.values()].map(({ source, commands }: OwnCommands) => ({
+const ownSettings = (
+  { ownVerify = new Map(), scenarioVerify = new Map() }: Config,
+  files: Files,
+  roots: Roots,
+): Setting[] =>
+  [...ownVerify.values(), ...scenarioVerify.values()].map(({ source, commands }: OwnCommands) => ({
     source,
     commands,
     hash: hashOfCommands(commands),

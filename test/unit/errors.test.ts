@@ -28,6 +28,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'same-promise': [text],
   'tree-locked': [text, text, 'ralph'],
   'two-actions': [text, text],
+  'no-scenarios': [text, '--require-scenarios', 'none'],
+  'unproven-scenarios': [text, text, text],
   'bad-task-file': [text, text],
   'bad-config': [text, text],
   'bad-queue': [text],

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { runShell } from '../../process/shell.ts';
+import { runShell, type ShellRun } from '../../process/shell.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { tryReadTasks } from '../../changes/tasks/read.ts';
 import { describeTampering } from '../../guard/guard.ts';
@@ -7,14 +7,20 @@ import type { Tampering } from '../../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
 import { passes, runsCommands } from '../../ralph/gate-result.ts';
+import { gateCommands } from '../../ralph/plan.ts';
 import type { LoopHost } from '../../ralph/loop.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
+import { openProofGate, type ProofContext, type ProofGate } from './proof-gate.ts';
+import { findWeakened, noneWeakened, withWeakened } from './weakened-tests.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
 import { iterationFileName } from '../../store/paths.ts';
 
-type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
+type GateContext = RestoreContext &
+  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> &
+  CommandContext &
+  ProofContext;
 
 /** What a verify command needs to run. */
 type CommandContext = Pick<
@@ -39,28 +45,34 @@ type CommandContext = Pick<
 /** Checks whether a promise counts: quick checks first, then the verify commands. */
 export const createGate =
   (context: GateContext): LoopHost['gate'] =>
-  async (iteration, verdict) => {
+  async (iteration, ended) => {
     const { gate } = context.plan;
-    const { completionFound: promised } = verdict;
+    const { completionFound: promised } = ended;
     const isGuarded = promised && !gate.allowTampering;
     const seen = context.guard.after();
-    if (!promised && !runsCommands(gate, verdict)) return null;
+    if (!promised && !runsCommands(gate, ended)) return null;
     // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
     const openTasks = promised && gate.requireTasks ? openTasksOf(context) : [];
-    const quickChecksPass = openTasks.length + conflicts.length === 0 && !(isGuarded && seen.length > 0);
+    const weakened = isGuarded && gate.requireScenarios ? await findWeakened(context) : noneWeakened;
+    const quickChecksPass =
+      openTasks.length + conflicts.length + weakened.sentences.length === 0 && !(isGuarded && seen.length > 0);
+    const proofGate = quickChecksPass ? openProofGate(context) : null;
     const { runs, tampering } = quickChecksPass
-      ? await runCommands(context, { iteration, isGuarded })
+      ? await runCommands(context, { iteration, isGuarded, proofGate })
       : { runs: [], tampering: [] };
     ensureRunState(context);
+    const isInterrupted = runs.some(({ outcome }) => outcome === 'interrupted');
+    const proof = isInterrupted ? null : ((await proofGate?.finish({ ...ended, iteration, runs })) ?? null);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
     const differences = isGuarded ? unique([...seen, ...tampering, ...context.guard.after()]) : [];
     const found = {
-      ...(await tamperingOf(context, differences, seen)),
+      ...withWeakened(await tamperingOf(context, differences, seen), weakened, context.plan),
       openTasks: openTasks.slice(0, maxListed),
       openTaskCount: openTasks.length,
       conflicts: conflicts.slice(0, maxListed),
       runs,
+      ...(proof && { proof }),
     };
     return { ...found, passed: passes(found) };
   };
@@ -113,11 +125,12 @@ interface Verifying {
   readonly iteration: number;
   /** Whether to stop as soon as the goal has changed. */
   readonly isGuarded: boolean;
+  readonly proofGate: ProofGate | null;
 }
 
 /** `tampering` lists what earlier commands have changed in the goal: one may have rewritten the script of the next. */
-const runCommands = async (context: CommandContext, { iteration, isGuarded }: Verifying) => {
-  const { verify } = context.plan.gate;
+const runCommands = async (context: CommandContext, { iteration, isGuarded, proofGate }: Verifying) => {
+  const verify = gateCommands(context.plan.gate);
   if (verify.length > 0) context.emit({ type: 'gate-started', commands: verify });
   const runs: GateRun[] = [];
   let tampering: readonly Tampering[] = [];
@@ -128,7 +141,11 @@ const runCommands = async (context: CommandContext, { iteration, isGuarded }: Ve
   for (const [index, command] of verify.entries()) {
     if (!mayRun()) break;
     runs.push(
-      await runWithRetry(context, command, { name: iterationFileName(iteration, `verify-${index + 1}`), mayRun }),
+      await runWithRetry(context, command, {
+        name: iterationFileName(iteration, `verify-${index + 1}`),
+        mayRun,
+        proofGate,
+      }),
     );
   }
   return { runs, tampering };
@@ -137,15 +154,24 @@ const runCommands = async (context: CommandContext, { iteration, isGuarded }: Ve
 interface Attempt {
   readonly name: string;
   readonly mayRun: () => boolean;
+  readonly proofGate: ProofGate | null;
 }
 
 /** Retries a failing command once. */
-const runWithRetry = async (context: CommandContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
+const runWithRetry = async (
+  context: CommandContext,
+  command: string,
+  { name, mayRun, proofGate }: Attempt,
+): Promise<GateRun> => {
   const started = performance.now();
-  const first = await runOnce(context, command, name);
+  const attempt = (named: string) =>
+    proofGate === null
+      ? runOnce(context, command, { name: named })
+      : proofGate.watch(command, (extra) => runOnce(context, command, { name: named, ...extra }));
+  const first = await attempt(name);
   const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';
   const isRetried = hasFailed && remainingMs(context) > 0 && mayRun();
-  const last = isRetried ? await runOnce(context, command, `${name}-again`) : first;
+  const last = isRetried ? await attempt(`${name}-again`) : first;
   const durationMs = Math.round(performance.now() - started);
   const { exitCode } = last;
   if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
@@ -156,12 +182,17 @@ const runWithRetry = async (context: CommandContext, command: string, { name, ma
 const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 'elapsedMs'>): number =>
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
-const runOnce = (context: CommandContext, command: string, name: string) => {
+const runOnce = (
+  context: CommandContext,
+  command: string,
+  { name, env: added = {}, onStdout }: Partial<Pick<ShellRun, 'env' | 'onStdout'>> & Pick<Attempt, 'name'>,
+) => {
   const { workProject, options, env, folder, stopSignals, redactor, sandbox } = context;
   return runShell({
     command,
     cwd: workProject.root,
-    env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace) },
+    env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace), ...added },
+    ...(onStdout && { onStdout }),
     tag: `${context.tag}/${name}`,
     logFile: join(folder, `${name}.log`),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),

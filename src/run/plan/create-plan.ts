@@ -76,7 +76,21 @@ const chooseGate = (options: Options, view: RunView | undefined, choose: Choose)
   verifyEach: choose('verifyEach', view?.gate.verifyEach, options.verifyEach),
   requireTasks: choose('requireTasks', view?.gate.requireTasks, options.requireTasks),
   allowTampering: options.allowTampering,
+  ...chooseProof(options, view, choose),
 });
+
+/** --red-first implies --require-scenarios. */
+const chooseProof = (options: Options, view: RunView | undefined, choose: Choose): Partial<GatePlan> => {
+  const before = view?.gate;
+  const redFirst = choose('redFirst', before && Boolean(before.redFirst), options.redFirst);
+  const isRequired = choose('requireScenarios', before && Boolean(before.requireScenarios), options.requireScenarios);
+  const reports = choose('report', before && (before.reports ?? []), options.report);
+  return {
+    ...((isRequired || redFirst) && { requireScenarios: true as const }),
+    ...(redFirst && { redFirst: true as const }),
+    ...(reports.length > 0 && { reports }),
+  };
+};
 
 /** Returns the next occurrence of a local clock time, in milliseconds since 1970. */
 const nextTime = (clock: string, now: Date): number => {

@@ -4,11 +4,12 @@ import { cutHistory, lastRecords } from '../../store/history.ts';
 import type { Change } from '../../changes/source.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { withSecrets } from '../../store/user-record/identity.ts';
-import type { RunPlan, SettingsAtStart } from '../../ralph/plan.ts';
+import type { RunPlan, ScenarioCommands, SettingsAtStart } from '../../ralph/plan.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
 import { isOpen, type RunView } from '../../ralph/view.ts';
 import { catchUp } from '../../ralph/reduce-view.ts';
 import { createPlan } from './create-plan.ts';
+import { withScenarioCommands } from './scenario-commands.ts';
 import { changedSince, describeChanged } from '../resume/changed-settings.ts';
 import { type LastRun, lastRunVersion, readLastRun, recordedRun } from '../resume/last-run.ts';
 import { valuesToRecord } from '../resume/recorded-settings.ts';
@@ -22,6 +23,8 @@ export interface PlanRequest {
   /** The values in the config file for this change, by key. */
   readonly fileSettings: FileSettings;
   readonly env: NodeJS.ProcessEnv;
+  /** The commands of scenarios that must be proven; missing if there are none. */
+  readonly scenarioCommands?: ScenarioCommands;
 }
 
 export interface Planned {
@@ -64,7 +67,8 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   const interrupted = recorded && isOpen(recorded) ? loadInterrupted(request, recorded) : null;
   const resumed = request.options.fresh || !lastRun.hasSettings ? null : interrupted;
   const changed = changedSettings(request, resumed);
-  const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);
+  const created = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);
+  const plan = withCommandsOf(created, request);
   const previous = resumed && rejectChangedPromise(plan, resumed);
   return {
     plan,
@@ -78,10 +82,15 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   };
 };
 
+/** A resumed run uses the commands that the scenarios have now: the user is asked to trust them. */
+const withCommandsOf = (plan: RunPlan, { scenarioCommands }: PlanRequest): RunPlan =>
+  plan.gate.requireScenarios && scenarioCommands ? { ...plan, gate: { ...plan.gate, scenarioCommands } } : plan;
+
 /** Plans again if another process has written to the state of the change since. */
 export const replanIfChanged = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
   if (planned.version === lastRunVersion(request)) return planned;
-  const again = planRun(request, await readLastRun(request));
+  const lastRun = await readLastRun(request);
+  const again = planRun(await withScenarioCommands(request, lastRun), lastRun);
   // A new run keeps the id under which its sandbox was opened.
   return again.previous === null ? { ...again, plan: { ...again.plan, run: planned.plan.run } } : again;
 };

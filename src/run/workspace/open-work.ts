@@ -5,7 +5,7 @@ import { guardSettings } from '../../git/call/settings.ts';
 import { findWorkTree, type Repository, type WorkTree } from '../../git/work-tree.ts';
 import { openGuard } from '../../guard/guard.ts';
 import { forgetGoal } from '../../guard/saved-memory.ts';
-import type { Workspace } from '../../ralph/plan.ts';
+import { gateCommands, type Workspace } from '../../ralph/plan.ts';
 import { newTempIndex } from '../../store/folders.ts';
 import { adoptNotes } from '../../store/notes.ts';
 import { workspaceFile } from '../../store/paths.ts';
@@ -66,7 +66,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   const guard = await openGuard({
     project: workProject,
     change: target,
-    commands: plan.gate.verify,
+    commands: gateCommands(plan.gate),
     folder: record,
     committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
   });

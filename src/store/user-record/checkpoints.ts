@@ -14,11 +14,18 @@ export const checkpointRecorder =
 const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
   appendLine(checkpointsFile(folder), `${run} ${name} ${commit}\n`);
 
-interface NamedCommit {
+export interface NamedCommit {
   readonly run: string;
   readonly name: string;
   readonly commit: string;
 }
+
+/** The checkpoints of all runs of the change, in the order in which they were taken. */
+export const recordedCheckpoints = (folder: string): NamedCommit[] =>
+  linesIn(checkpointsFile(folder)).flatMap((line) => {
+    const [run, name, commit] = line.split(' ');
+    return run && name && commit ? [{ run, name, commit }] : [];
+  });
 
 /** Compares a checkpoint with its record. Returns `unknown` if its run has no record here. */
 export const recogniseCheckpoint = (

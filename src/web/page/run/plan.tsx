@@ -66,6 +66,7 @@ const Settings = ({ view }: { readonly view: RunView }) => {
     ['Done', `when it prints <promise>${view.completionPromise}</promise>`],
     ['Verify commands', gate.verify.length === 0 ? 'none' : gate.verify.join('; ')],
     ['Tasks required', gate.requireTasks ? 'yes' : 'no'],
+    ['Scenarios required', gate.requireScenarios ? (gate.redFirst ? 'yes, red first' : 'yes') : 'no'],
     ['Commits', view.commit ? 'after each iteration' : 'none'],
     ['Iterations', `${view.minIterations} to ${view.maxIterations ?? 'unlimited'}`],
     ['Time', limits.maxDurationMs === null ? null : duration(limits.maxDurationMs)],

@@ -1,0 +1,116 @@
+import { scenarioIdsElsewhere } from '../../changes/scenarios/elsewhere.ts';
+import { scenariosOf } from '../../changes/scenarios/scenarios.ts';
+import type { ShellResult, ShellRun } from '../../process/shell.ts';
+import { linkScenarios } from '../../proof/links.ts';
+import { type CommandResult, type GateFindings, nextLedger } from '../../proof/next-ledger.ts';
+import { readSourceLinks } from '../../proof/source-files.ts';
+import type { TestResult } from '../../proof/test-result.ts';
+import type { PromptOptions } from '../../ralph/prompt.ts';
+import { countProof } from '../../ralph/ledger.ts';
+import type { Ledger, Scenario } from '../../ralph/proof.ts';
+import { type GateRun, type IterationRecord, maxListed, type ProofReport } from '../../ralph/record.ts';
+import { readLedger, saveLedger } from '../../store/user-record/ledger.ts';
+import type { RunContext } from '../context.ts';
+import { readTestResults, watchOutput } from './command-results.ts';
+import { openReportFiles } from './report-files.ts';
+
+export type ProofContext = Pick<
+  RunContext,
+  'project' | 'workProject' | 'target' | 'plan' | 'env' | 'sandbox' | 'redactor' | 'emit' | 'view'
+>;
+
+/** Looks for what the commands of one gate prove. */
+export interface ProofGate {
+  /** Runs one attempt of a command with what it needs to report results. The last attempt counts. */
+  watch(
+    command: string,
+    run: (extra: Pick<ShellRun, 'env' | 'onStdout'>) => Promise<ShellResult>,
+  ): Promise<ShellResult>;
+  /** Called after the commands. Saves the ledger. Returns null if nothing names a scenario and none is required. */
+  finish(gated: Gated): Promise<ProofReport | null>;
+}
+
+export interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
+  readonly iteration: number;
+  readonly runs: readonly GateRun[];
+}
+
+/** Returns null if the change has no scenarios, and none are required. */
+export const openProofGate = (context: ProofContext): ProofGate | null => {
+  const { plan, project, workProject, target, env, sandbox } = context;
+  const scenarios = readScenarios(context);
+  if (scenarios.length === 0 && !plan.gate.requireScenarios) return null;
+  const tests = new Map<string, readonly TestResult[]>();
+  return {
+    watch: async (command, run) => {
+      const reports = openReportFiles({ root: workProject.root, patterns: plan.gate.reports ?? [], sandbox, env });
+      const output = watchOutput();
+      tests.delete(command);
+      const result = await run({ env: reports.variables, onStdout: output.add });
+      tests.set(command, await readTestResults(reports.collect(), output.bytes()));
+      return result;
+    },
+    finish: async (gated) => {
+      const commands = gated.runs.map((each): CommandResult => ({ ...each, tests: tests.get(each.command) ?? [] }));
+      const { links: sources, problem } = await readSourceLinks(workProject.root);
+      if (problem !== null) context.emit({ type: 'notice', text: problem });
+      const results = commands.flatMap((each) => each.tests);
+      const findings: GateFindings = {
+        change: target.id,
+        run: plan.run,
+        iteration: gated.iteration,
+        checkpoint: gated.checkpoint,
+        commit: gated.commit ?? context.view().commits?.last ?? null,
+        at: new Date().toISOString(),
+        scenarios,
+        links: linkScenarios({
+          scenarios,
+          sources,
+          results,
+          elsewhere: await scenarioIdsElsewhere(project, target.id),
+        }),
+        commands,
+        scenarioCommands: plan.gate.scenarioCommands ?? {},
+      };
+      return save(context, findings);
+    },
+  };
+};
+
+const save = (context: ProofContext, findings: GateFindings): ProofReport | null => {
+  const { project, plan, env, redactor } = context;
+  const of = { project, change: plan.change, env };
+  const previous = readLedger(of);
+  const ledger = redactor.data(nextLedger(findings, previous));
+  const isNamed = ledger.scenarios.some(({ evidence }) => evidence.length > 0);
+  if (!isNamed && previous === null && !plan.gate.requireScenarios) return null;
+  saveLedger(of, ledger);
+  return reportOf(ledger, Boolean(plan.gate.requireScenarios));
+};
+
+const reportOf = ({ scenarios, unknown }: Ledger, isRequired: boolean): ProofReport => ({
+  count: countProof(scenarios),
+  ...(isRequired && { required: true as const }),
+  unproven: scenarios
+    .filter(({ state }) => state !== 'proven')
+    .slice(0, maxListed)
+    .map(({ id, title, state, reason }) => ({ id, title, state, reason })),
+  ...(unknown.length > 0 && { unknown: unknown.slice(0, maxListed).map(({ id }) => id) }),
+});
+
+/** For the prompt: what must be proven. */
+export const scenariosToProve = (
+  context: Pick<ProofContext, 'plan' | 'target' | 'workProject'>,
+): Pick<PromptOptions, 'toProve'> => {
+  const { requireScenarios, redFirst = false, reports = [] } = context.plan.gate;
+  return requireScenarios ? { toProve: { scenarios: readScenarios(context), reports, redFirst } } : {};
+};
+
+/** A file that cannot be read is the business of the guard, and of `spool validate`. */
+const readScenarios = ({ target, workProject }: Pick<ProofContext, 'target' | 'workProject'>): readonly Scenario[] => {
+  try {
+    return scenariosOf(target, workProject.root);
+  } catch {
+    return [];
+  }
+};
