@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { openPage } from '../support/browser.ts';
-import { type PrintedProof, writeLedger } from '../support/ledger.ts';
 import { message, spends, startWeb } from '../support/page-server.ts';
 import { describePage, overhang, pageTest, see, tab } from '../support/page.ts';
 import { change, createProject, root } from '../support/project.ts';
@@ -14,7 +13,7 @@ const spec = `## ADDED Requirements
 
 The system SHALL check the password.
 
-#### Scenario: Signs in <b>
+#### Scenario: Signs in
 - **WHEN** the password is right
 - **THEN** the user is signed in
 `;
@@ -22,21 +21,22 @@ The system SHALL check the password.
 describePage('the proof', (browser) => {
   pageTest('is a tab of a run, and a file of its own that needs no script', async () => {
     const path = `.spool/changes/${change}/specs/login/spec.md`;
-    const project = createProject({
-      files: { [path]: spec },
-      agent: [`${spends(0.5)}\necho x > x.txt\n${message('<promise>COMPLETE</promise>')}`],
-    });
-    await project.spool('ralph', change);
-    const { scenarios } = JSON.parse((await project.spool('proof', change, '--json')).stdout) as PrintedProof;
-    writeLedger(project, change, scenarios, [{ id: 'login/typo', where: 'test/login.test.ts' }]);
+    const agent = [
+      `cat > login.test.mjs <<'END'
+import test from 'node:test';
+test('signs in <b> @scenario login/password/signs-in', () => {});
+END`,
+      spends(0.5),
+      message('<promise>COMPLETE</promise>'),
+    ];
+    const project = createProject({ files: { [path]: spec }, agent: [agent.join('\n')] });
+    await project.spool('ralph', change, '--verify', 'node --test', '--require-scenarios');
     const web = await startWeb(project);
     const { page, problems } = await openPage(browser(), web.url);
     await page.goto(new URL(`#/change/${change}`, web.url).href);
     await tab(page, 'Proof').click();
     await see(page, '1 of 1 scenario proven');
-    await see(page, 'Signs in <b>');
-    await see(page, 'login > Signs in <b>');
-    await see(page, 'login/typo');
+    await see(page, 'signs in <b> @scenario');
     project.write(path, spec.replace('right', 'correct'));
     await page.reload();
     await see(page, 'its text changed since it was proven');

@@ -57,7 +57,7 @@ const sections = (report: ProofReport): string[] => [
   ...groupsOf(report.scenarios).map(
     ({ requirement, scenarios, proven }) =>
       `<section><h2>${text(requirement ?? 'Other scenarios')} <span class="quiet">${proven}/${scenarios.length}</span></h2>
-${table(scenarioHeadings, scenarios.map(scenarioCells))}</section>`,
+${table(`Scenarios of ${requirement ?? 'no requirement'}`, scenarioHeadings, scenarios.map(scenarioCells))}</section>`,
   ),
   ...unknownSection(report),
   ...runSection(report),
@@ -86,6 +86,7 @@ const unknownSection = ({ unknown }: ProofReport): string[] =>
     : [
         `<section><h2>IDs in tests that no scenario has</h2>
 ${table(
+  'Unknown IDs',
   ['ID', 'Where'],
   unknown.map(({ id, where }) => [`<code>${text(id)}</code>`, text(where)]),
 )}</section>`,
@@ -120,10 +121,10 @@ const runSection = ({ run, records, change }: ProofReport): string[] => {
   return [
     `<section><h2>Last run</h2>
 <p>${facts.map(text).join(' · ')}</p>
-${gateRuns.length === 0 ? '' : table(['Command', 'Result', 'Exit code', 'Time'], gateRuns.map(gateCells))}
+${gateRuns.length === 0 ? '' : table('Commands', ['Command', 'Result', 'Exit code', 'Time'], gateRuns.map(gateCells))}
 ${charts({ run, records, change })}
 ${left > 0 ? `<p class="quiet">The first ${pluralise(left, 'iteration')} are left out.</p>` : ''}
-${records.length === 0 ? '' : table(iterationHeadings, records.slice(-maxIterations).map(iterationCells))}</section>`,
+${records.length === 0 ? '' : table('Iterations', iterationHeadings, records.slice(-maxIterations).map(iterationCells))}</section>`,
   ];
 };
 
@@ -175,9 +176,9 @@ const taskSection = ({ tasks }: ProofReport): string[] =>
 <ul class="tasks">${tasks.map(({ title, done }) => `<li><span class="state ${done ? 'proven' : 'linked'}">${done ? 'done' : 'open'}</span> ${text(title)}</li>`).join('\n')}</ul></section>`,
       ];
 
-/** Cells are HTML. */
-const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
-  `<div class="scroll" tabindex="0" role="region" aria-label="${headings[1]}"><table>
+/** Names are text, cells are HTML. */
+const table = (name: string, headings: readonly string[], rows: readonly (readonly string[])[]): string =>
+  `<div class="scroll" tabindex="0" role="region" aria-label="${text(name)}"><table>
 <thead><tr>${headings.map((heading) => `<th scope="col">${heading}</th>`).join('')}</tr></thead>
 <tbody>
 ${rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n')}
