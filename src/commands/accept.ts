@@ -6,6 +6,7 @@ import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering } from '../guard/guard.ts';
 import type { Tampering } from '../guard/memory.ts';
 import { namedIn } from '../trust/settings.ts';
+import { acceptWeakened } from '../run/gate/weakened-tests.ts';
 import { acceptRepository } from '../run/workspace/repository.ts';
 import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/added-context.ts';
@@ -38,17 +39,17 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   if (context) terminal.print('Accepted the current context.txt.\n');
   const repository = await acceptRepository({ project, change, env });
   if (repository !== null) terminal.print(`Accepted the git repository ${visible(repository)}.\n`);
-  if (differences.length === 0 && (context || repository !== null)) return 0;
-  if (differences.length === 0) {
+  const weakened = view?.gate.requireScenarios ? await acceptWeakened(project, { change, root, env }) : [];
+  if (differences.length + weakened.length === 0 && (context || repository !== null)) return 0;
+  if (differences.length + weakened.length === 0) {
     terminal.print(`Nothing to accept: the goal of ${change} is unchanged.\n`);
     return 0;
   }
   await trustAccepted({ project, root, env }, differences);
   const redactor = createRedactor(env);
-  for (const each of differences.slice(0, maxListed))
-    terminal.print(`  ${redactor.oneLine(describeTampering(each, redactor))}\n`);
-  if (differences.length > maxListed)
-    terminal.print(`  and ${pluralise(differences.length - maxListed, 'more change')}\n`);
+  const sentences = [...differences.map((each) => describeTampering(each, redactor)), ...weakened];
+  for (const sentence of sentences.slice(0, maxListed)) terminal.print(`  ${redactor.oneLine(sentence)}\n`);
+  if (sentences.length > maxListed) terminal.print(`  and ${pluralise(sentences.length - maxListed, 'more change')}\n`);
   terminal.print(`Accepted the current goal of ${change}.\n`);
   return 0;
 };

@@ -15,6 +15,7 @@ import { finishArchive } from '../changes/archive/finish.ts';
 import { renderIssue } from '../report/issues.ts';
 import { say } from '../report/message.ts';
 import { overview } from '../report/overview.ts';
+import { parseFlags, resolveOptions } from '../config/resolve.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
 import { agentEdits } from './shared/agent-edits.ts';
 import { lockChange } from '../store/run-lock.ts';
@@ -42,6 +43,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (edit !== undefined) throw userError('unsettled-goal', id, edit);
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
+  if (!rawFlags.force) await checkProof(project, change, invocation);
   const lock = lockChange(project, id, { treeFolder: null, command: 'archive' });
   try {
     const announce = { env, say: (line: string) => say(terminal, line) };
@@ -56,6 +58,15 @@ export const run = async (invocation: Invocation): Promise<number> => {
   } finally {
     lock.release();
   }
+};
+
+/** Throws if the scenarios must be proven and are not. */
+const checkProof = async (project: Project, change: Change, { rawFlags, env }: Invocation): Promise<void> => {
+  const { forChange } = await resolveOptions({ flagValues: parseFlags(rawFlags), env, project });
+  if (!forChange(change.id).requireScenarios) return;
+  const { whyUnproven } = await import('../proof/why-unproven.ts');
+  const why = whyUnproven(project, change, env);
+  if (why !== null) throw userError('unproven-scenarios', change.id, why, 'Archive it anyway with --force.');
 };
 
 /** The branch of the change if it has work that has not landed, and would be forgotten. */

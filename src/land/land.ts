@@ -105,12 +105,26 @@ const findBase = async ({ project, change, env }: LandRequest, branch: string): 
   return recorded === undefined ? await configuredBase(project.root, branch) : recorded;
 };
 
-/** A change whose last run is not complete lands only with --force, or if the user confirms. */
-const mayLand = async ({ project, change, target, branch, env, force, confirm }: Landing): Promise<boolean> => {
+/** A change whose last run is not complete, or whose scenarios must be proven and are not, lands only with --force, or if the user confirms. */
+const mayLand = async ({
+  project,
+  change,
+  target,
+  branch,
+  env,
+  force,
+  confirm,
+  settings,
+}: Landing): Promise<boolean> => {
   const why = force ? null : await whyIncomplete(project, { target, branch, env });
-  if (why === null) return true;
-  if (confirm === null) throw userError('not-complete', change, why);
-  return confirm(`${change} is not complete (${why}). Land it anyway?`);
+  if (why !== null && confirm === null) throw userError('not-complete', change, why);
+  if (why !== null && !(await confirm!(`${change} is not complete (${why}). Land it anyway?`))) return false;
+  if (force || !settings.options.requireScenarios) return true;
+  const { whyUnproven } = await import('../proof/why-unproven.ts');
+  const open = whyUnproven(project, target, env);
+  if (open === null) return true;
+  if (confirm === null) throw userError('unproven-scenarios', change, open, 'Land it anyway with --force.');
+  return confirm(`${change} is not proven (${open}). Land it anyway?`);
 };
 
 const removeStaging = async ({ project, say }: LandRequest, staging: string): Promise<void> => {

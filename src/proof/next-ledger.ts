@@ -19,7 +19,7 @@ export interface GateFindings extends Pick<Proof, 'run' | 'iteration' | 'checkpo
   readonly commands: readonly CommandResult[];
   /** The commands that the scenarios had when the run began. Removing one does not remove the need for it. */
   readonly scenarioCommands: ScenarioCommands;
-  /** By id; missing without --red-first. */
+  /** With --red-first, by id. A scenario that is missing has not been tried yet. */
   readonly redFirst?: ReadonlyMap<string, RedFirst>;
 }
 
@@ -47,7 +47,7 @@ const rowOf = (scenario: Scenario, findings: GateFindings, earlier: Proof | null
   const evidence = evidenceFor(scenario, findings);
   const redFirst = findings.redFirst?.get(id);
   const row = { id, title, requirement, hash, evidence, ...(redFirst && { redFirst }) };
-  const found = judge(evidence, redFirst);
+  const found = judge(evidence, findings.redFirst === undefined ? null : (redFirst ?? 'open'));
   if (found.state === 'proven') return { ...row, ...found, proof: proofOf(evidence, hash, findings) };
   const isStale = found.state !== 'failing' && earlier !== null && earlier.hash !== hash;
   if (!isStale) return { ...row, ...found, proof: earlier };
@@ -106,7 +106,7 @@ const isComplete = ({ outcome }: CommandResult): boolean => outcome !== 'timed-o
 
 const judge = (
   evidence: readonly Evidence[],
-  redFirst: RedFirst | undefined,
+  redFirst: RedFirst | 'open' | null,
 ): Pick<ScenarioProof, 'state' | 'reason'> => {
   if (evidence.length === 0) return { state: 'unlinked', reason: 'no test or command names it' };
   const bad = evidence.find(({ outcome }) => outcome !== 'passed' && outcome !== 'not-run');
@@ -115,6 +115,7 @@ const judge = (
   if (missing !== undefined) return { state: 'linked', reason: `${nameOf(missing)} ${outcomeText(missing)}` };
   if (redFirst === 'passed')
     return { state: 'failing', reason: `${nameOf(evidence[0]!)} also passes without the change, so it proves nothing` };
+  if (redFirst === 'open') return { state: 'linked', reason: 'it has not been tried without the change yet' };
   if (redFirst === 'not-tried')
     return { state: 'failing', reason: `${nameOf(evidence[0]!)} could not be tried without the change` };
   return { state: 'proven', reason: null };

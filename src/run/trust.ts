@@ -151,7 +151,7 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
     harness: true,
     // A resumed run keeps commands that the user gave it.
     verify: isSame(plan.gate.verify, verifyIn(config, change)),
-    worktreeSetup: hasWorktree,
+    worktreeSetup: hasWorktree || Boolean(plan.gate.redFirst),
     notify: true,
   };
   return [
@@ -160,7 +160,7 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
       .map((key) => sourceFor(config, change, key)),
     ...(plan.gate.scenarioCommands ? [scenarioSource(change)] : []),
     ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
-    ...(hasWorktree ? [includeSource] : []),
+    ...(hasWorktree || plan.gate.redFirst ? [includeSource] : []),
   ];
 };
 

@@ -8,6 +8,7 @@ import type { Project } from './project.ts';
  *   .spool/config.json, .spool/config.schema.json
  *   .spool/worktrees/<change>/                 where a run with --worktree works
  *   .spool/worktrees/.land-<change>/           where `spool land` rehearses, while it runs
+ *   .spool/worktrees/.trial-<change>/          where --red-first tries tests without the change, while it runs
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock, .spool/.state/archive.lock
  *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
@@ -49,6 +50,9 @@ export const isWorkspaceOf = (project: Project, change: string, workspace: strin
 
 /** Where `spool land` rehearses a landing. */
 export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
+
+/** Where the gate tries what proves the scenarios on the code from before the change. */
+export const trialWorktree = (project: Project, change: string) => worktreePath(project, `.trial-${change}`);
 
 export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state');
 /** Hides the state from git. */

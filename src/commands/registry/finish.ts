@@ -1,6 +1,12 @@
 import type { CommandRow } from '../shared/command.ts';
 import { change, json, queue, ralphOptions, run, sandboxFlags, yes } from './options.ts';
 
+/** What flags of `spool ralph` do when a change lands. */
+const landHelp: Readonly<Record<string, string>> = {
+  verify: 'Run this command before landing (repeatable)',
+  requireScenarios: 'Land only if every scenario is proven',
+};
+
 export const finishCommands: readonly CommandRow[] = [
   {
     name: 'rewind',
@@ -23,10 +29,8 @@ export const finishCommands: readonly CommandRow[] = [
       { name: 'keepBranch', help: 'Do not delete the branch after landing' },
       { name: 'dryRun', help: 'Only rebase and verify in a worktree of its own, and show what would land' },
       ...ralphOptions
-        .filter(({ name }) => ['verify', 'verifyTimeout', ...sandboxFlags].includes(name))
-        .map((option) =>
-          option.name === 'verify' ? { ...option, help: 'Run this command before landing (repeatable)' } : option,
-        ),
+        .filter(({ name }) => ['verify', 'verifyTimeout', 'requireScenarios', ...sandboxFlags].includes(name))
+        .map((option) => ({ ...option, help: landHelp[option.name] ?? option.help })),
       queue,
     ],
     examples: [
@@ -69,7 +73,8 @@ export const finishCommands: readonly CommandRow[] = [
     summary: 'Archive a finished change and merge its specs',
     positionals: [change],
     options: [
-      { name: 'force', help: 'Archive even if tasks are open' },
+      { name: 'force', help: 'Archive even if tasks are open or scenarios are not proven' },
+      { name: 'requireScenarios', help: 'Archive only if every scenario is proven' },
       { name: 'specs', negated: true, help: 'Only move the change, without merging its specs' },
       { name: 'dryRun', help: 'Only show what would change' },
       json,

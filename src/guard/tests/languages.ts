@@ -22,6 +22,13 @@ export const testLanguageOf = (path: string): TestLanguage | null => {
   return ending === 'rs' || ending === 'bats' || testFile.test(path) ? language : null;
 };
 
+/** Whether a file belongs to the tests: a test, or a file that tests use. Rust files outside of `tests/` are code. */
+export const isTestSide = (path: string): boolean =>
+  !path.startsWith('.spool/') && (testFolder.test(path) || (testFile.test(path) && !path.endsWith('.rs')));
+
+const testFolder =
+  /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing|testdata|fixtures|__snapshots__|__mocks__|__fixtures__)\/|(?:^|\/)conftest\.py$/;
+
 /** The names of test files and of folders with tests. */
 const testFile =
   /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing)\/|(?:[._-](?:test|spec)s?|(?:Test|Tests|IT|Spec))\.\w+$|(?:^|\/)test_[^/]{0,200}\.py$|(?:^|\/)tests?\.\w+$/;

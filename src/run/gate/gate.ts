@@ -63,7 +63,9 @@ export const createGate =
       : { runs: [], tampering: [] };
     ensureRunState(context);
     const isInterrupted = runs.some(({ outcome }) => outcome === 'interrupted');
-    const proof = isInterrupted ? null : ((await proofGate?.finish({ ...ended, iteration, runs })) ?? null);
+    const proven = isInterrupted ? null : ((await proofGate?.finish({ ...ended, iteration, runs })) ?? null);
+    if (proven === 'interrupted') runs.push(interruptedRun('--red-first'));
+    const proof = proven === 'interrupted' ? null : proven;
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
     const differences = isGuarded ? unique([...seen, ...tampering, ...context.guard.after()]) : [];
     const found = {
@@ -76,6 +78,15 @@ export const createGate =
     };
     return { ...found, passed: passes(found) };
   };
+
+/** Makes the loop repeat the gate when the run is resumed. */
+const interruptedRun = (command: string): GateRun => ({
+  command,
+  outcome: 'interrupted',
+  exitCode: null,
+  durationMs: 0,
+  tail: '',
+});
 
 const unique = (differences: readonly Tampering[]): Tampering[] => [
   ...new Map(differences.map((each) => [JSON.stringify(each), each])).values(),

@@ -12,12 +12,10 @@ import { type GateRun, type IterationRecord, maxListed, type ProofReport } from 
 import { readLedger, saveLedger } from '../../store/user-record/ledger.ts';
 import type { RunContext } from '../context.ts';
 import { readTestResults, watchOutput } from './command-results.ts';
+import type { RedFirstContext } from './red-first.ts';
 import { openReportFiles } from './report-files.ts';
 
-export type ProofContext = Pick<
-  RunContext,
-  'project' | 'workProject' | 'target' | 'plan' | 'env' | 'sandbox' | 'redactor' | 'emit' | 'view'
->;
+export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view'>;
 
 /** Looks for what the commands of one gate prove. */
 export interface ProofGate {
@@ -27,7 +25,7 @@ export interface ProofGate {
     run: (extra: Pick<ShellRun, 'env' | 'onStdout'>) => Promise<ShellResult>,
   ): Promise<ShellResult>;
   /** Called after the commands. Saves the ledger. Returns null if nothing names a scenario and none is required. */
-  finish(gated: Gated): Promise<ProofReport | null>;
+  finish(gated: Gated): Promise<ProofReport | 'interrupted' | null>;
 }
 
 export interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
@@ -72,9 +70,24 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
         commands,
         scenarioCommands: plan.gate.scenarioCommands ?? {},
       };
-      return save(context, findings);
+      const tried = await redFirstOf(context, findings);
+      return tried === 'interrupted' ? tried : save(context, { ...findings, ...tried });
     },
   };
+};
+
+/** Tries the evidence only if nothing else is left to do. */
+const redFirstOf = async (
+  context: ProofContext,
+  findings: GateFindings,
+): Promise<Pick<GateFindings, 'redFirst'> | 'interrupted'> => {
+  if (!context.plan.gate.redFirst) return {};
+  const isPassing = findings.commands.every(({ outcome }) => outcome === 'passed' || outcome === 'flaky');
+  const { proven, total } = countProof(nextLedger(findings, null).scenarios);
+  if (!isPassing || proven < total) return { redFirst: new Map() };
+  const { tryRedFirst } = await import('./red-first.ts');
+  const tried = await tryRedFirst(context, findings);
+  return tried.kind === 'interrupted' ? tried.kind : { redFirst: tried.results };
 };
 
 const save = (context: ProofContext, findings: GateFindings): ProofReport | null => {

@@ -2,8 +2,8 @@ import { join, relative } from 'node:path';
 import { readBlobs } from '../../git/blobs.ts';
 import { toUtf8 } from '../../git/call/git.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
-import type { WorkTree } from '../../git/work-tree.ts';
-import { type AcceptedTests, readAcceptedTests } from '../../guard/tests/accepted.ts';
+import { findWorkTree, type WorkTree } from '../../git/work-tree.ts';
+import { type AcceptedTests, acceptTests, readAcceptedTests } from '../../guard/tests/accepted.ts';
 import { testLanguageOf } from '../../guard/tests/languages.ts';
 import { profileOf } from '../../guard/tests/profile.ts';
 import { rangesOf, type Touched, touchedIn } from '../../guard/tests/ranges.ts';
@@ -120,4 +120,19 @@ export const withWeakened = (
     restore: [...found.restore, ...restore.slice(0, maxRestored)],
     accept: found.accept ?? commandLine('spool', 'accept', change),
   };
+};
+
+/** Accepts the tests as they are now. Returns a sentence for each that checks less than before. */
+export const acceptWeakened = async (
+  project: Project,
+  { change, root, env }: { readonly change: string; readonly root: string; readonly env: NodeJS.ProcessEnv },
+): Promise<string[]> => {
+  const found = await findWorkTree(root, '');
+  if (found.kind !== 'found') return [];
+  const changed = await changedTests({ tree: found.tree, project, change, env });
+  const weak = weakenings(changed);
+  const paths = new Set(weak.map(({ path }) => path));
+  const accepted = changed.filter(({ path }) => paths.has(path)).map(({ path, after }) => [path, after] as const);
+  if (accepted.length > 0) acceptTests(userRecordFolder(project, change, env), Object.fromEntries(accepted));
+  return weak.map(({ path, what }) => `${path} ${what}`);
 };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createFolder } from '../../files/folders.ts';
 import { removeSafely, writeSafely } from '../../files/safe.ts';
@@ -8,7 +9,7 @@ import { forgetGoal } from '../../guard/saved-memory.ts';
 import { gateCommands, type Workspace } from '../../ralph/plan.ts';
 import { newTempIndex } from '../../store/folders.ts';
 import { adoptNotes } from '../../store/notes.ts';
-import { workspaceFile } from '../../store/paths.ts';
+import { trialWorktree, workspaceFile } from '../../store/paths.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import type { Cleanup } from '../cleanup.ts';
 import type { RunContext } from '../context.ts';
@@ -19,6 +20,7 @@ import { noteRepository } from './repository.ts';
 import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
 import type { restoreWork } from '../work/restore-unfinished.ts';
 import { openWorkspace } from './open-workspace.ts';
+import { removeTrial } from '../gate/remove-trial.ts';
 
 /** What agents work on, and what is watched there. */
 type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'notes' | 'guard' | 'copies'>;
@@ -56,6 +58,7 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   const tree = await openTree(workspace, request);
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
   if (tree && request.cluster?.work) await restoreUnfinished({ ...request, tree }, request.cluster.work);
+  if (existsSync(trialWorktree(project, change))) await removeTrial(project, change);
   const record = userRecordFolder(project, change, env);
   createFolder(record);
   noteRepository({ project, change, env }, request.repository);

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { treeOf } from '../../git/checkpoint.ts';
+import { toUtf8 } from '../../git/call/git.ts';
+import { rawDiff } from '../../git/raw-diff.ts';
+import type { WorkTree } from '../../git/work-tree.ts';
+import { linkScenarios } from '../../proof/links.ts';
+import { evidenceFor, type GateFindings, type RedFirst } from '../../proof/next-ledger.ts';
+import { isKept, judgeRedFirst } from '../../proof/red-first.ts';
+import type { Evidence, Scenario } from '../../ralph/proof.ts';
+import { recordedCheckpoints } from '../../store/user-record/checkpoints.ts';
+import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { addRedFirst, readRedFirst } from '../../store/user-record/red-first.ts';
+import type { RunContext } from '../context.ts';
+import { runTrial, type Trial, type TrialContext } from './trial.ts';
+
+export type RedFirstContext = TrialContext & Pick<RunContext, 'tree' | 'emit'>;
+
+export type RedFirstResult =
+  { readonly kind: 'tried'; readonly results: ReadonlyMap<string, RedFirst> } | { readonly kind: 'interrupted' };
+
+/**
+ * Tries what proves the scenarios on the code from before the change: the files of the first checkpoint, with the tests
+ * of this one. It must fail there. To know that it does not fail for want of a working setup, it must then pass in a
+ * worktree of this checkpoint. Results are remembered for as long as the tests stay the same.
+ */
+export const tryRedFirst = async (context: RedFirstContext, findings: GateFindings): Promise<RedFirstResult> => {
+  const { tree, project, plan, env } = context;
+  const { scenarios, checkpoint } = findings;
+  const notTried = new Map(scenarios.map(({ id }): [string, RedFirst] => [id, 'not-tried']));
+  const record = userRecordFolder(project, plan.change, env);
+  const start = tree && (await firstCheckpoint(tree, record));
+  if (tree === null || start === null || checkpoint === null) return { kind: 'tried', results: notTried };
+  const changes = (await rawDiff(tree.root, start, checkpoint)) ?? new Map<string, { new: string }>();
+  const evidence = new Map(scenarios.map((scenario) => [scenario.id, evidenceFor(scenario, findings)]));
+  const versions = new Map([...changes].map(([name, { new: now }]) => [toUtf8(name), now]));
+  const keys = new Map(
+    scenarios.map((scenario) => [
+      scenario.id,
+      keyOf(scenario, { start, evidence: evidence.get(scenario.id)!, versions }),
+    ]),
+  );
+  const known = readRedFirst(record);
+  const open = scenarios.filter(({ id }) => known[keys.get(id)!] === undefined);
+  const tried = open.length === 0 ? new Map<string, RedFirst>() : await tryOpen();
+  if (tried === null) return { kind: 'interrupted' };
+  const settled = [...tried].filter(
+    (entry): entry is [string, 'failed' | 'absent' | 'passed'] => entry[1] !== 'not-tried',
+  );
+  if (settled.length > 0)
+    addRedFirst(record, Object.fromEntries(settled.map(([id, result]) => [keys.get(id)!, result])));
+  return {
+    kind: 'tried',
+    results: new Map(scenarios.map(({ id }) => [id, tried.get(id) ?? known[keys.get(id)!] ?? 'not-tried'])),
+  };
+
+  async function tryOpen(): Promise<ReadonlyMap<string, RedFirst> | null> {
+    const linked = new Set([...evidence.values()].flat().flatMap(({ file }) => file ?? []));
+    const names = [...changes].filter(([name, { new: now }]) => !isDeleted(now) && isKept(toUtf8(name), linked));
+    context.emit({ type: 'notice', text: 'Trying what proves the scenarios without the change (--red-first).' });
+    const files = { from: checkpoint!, names: names.map(([name]) => name) };
+    const { iteration } = findings;
+    const before = await runTrial(context, { name: 'red-first', iteration, commit: start!, files });
+    if (before.kind === 'interrupted') return null;
+    if (before.kind === 'failed') return untried(context, before.why, notTried);
+    const results = new Map(
+      open.map((scenario): [string, RedFirst] => {
+        const found = evidenceIn(scenario, findings, before);
+        return [scenario.id, judgeRedFirst(found, { commands: before.commands, linked })];
+      }),
+    );
+    if ([...results.values()].every((result) => result === 'passed')) return results;
+    const after = await runTrial(context, { name: 'red-first-control', iteration, commit: checkpoint! });
+    if (after.kind === 'interrupted') return null;
+    const doesPass = (scenario: Scenario) =>
+      after.kind === 'done' && evidenceIn(scenario, findings, after).every(({ outcome }) => outcome === 'passed');
+    if (after.kind === 'failed' || !open.every(doesPass))
+      return untried(context, after.kind === 'failed' ? after.why : 'the commands do not pass there', notTried);
+    return results;
+  }
+};
+
+const untried = (
+  { emit, options }: RedFirstContext,
+  why: string,
+  notTried: ReadonlyMap<string, RedFirst>,
+): ReadonlyMap<string, RedFirst> => {
+  const help = options.worktreeSetup === null ? ' If they need packages or a build, set worktreeSetup.' : '';
+  emit({ type: 'notice', text: `--red-first could not try the tests in a worktree of their own: ${why}.${help}` });
+  return notTried;
+};
+
+const isDeleted = (entry: string): boolean => entry.startsWith('000000');
+
+const evidenceIn = (
+  scenario: Scenario,
+  { scenarios, scenarioCommands }: GateFindings,
+  { commands, sources }: Trial & { kind: 'done' },
+): Evidence[] => {
+  const links = linkScenarios({ scenarios, sources, results: commands.flatMap(({ tests }) => tests) });
+  return evidenceFor(scenario, { commands, scenarioCommands, links });
+};
+
+/** Identifies a scenario, what proves it with its files, and the code from before. */
+const keyOf = (
+  { id, verify }: Scenario,
+  {
+    start,
+    evidence,
+    versions,
+  }: { readonly start: string; readonly evidence: readonly Evidence[]; readonly versions: ReadonlyMap<string, string> },
+): string => {
+  const files = [...new Set(evidence.flatMap(({ file }) => file ?? []))].toSorted();
+  const tests = evidence.map(({ command, test }) => [command, test]);
+  const parts = [id, verify, start, tests, files.map((file) => [file, versions.get(file) ?? null])];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+};
+
+/** The files before the first agent worked on the change, as far back as checkpoints are kept. */
+const firstCheckpoint = async (tree: WorkTree, record: string): Promise<string | null> => {
+  for (const { name, commit } of recordedCheckpoints(record))
+    if (name === '0' && (await treeOf(tree, commit)) !== null) return commit;
+  return null;
+};
