@@ -5,6 +5,8 @@ export interface Declaration {
   readonly title: string;
   /** Whether the title is the name of a function or class, to which runners add others. */
   readonly isName: boolean;
+  /** Whether it does not run: `it.skip`, `it.todo`. Not every runner reports it as such. */
+  readonly inactive: 'skipped' | 'todo' | null;
   /** Offsets in the text: where it begins, and where its title ends. */
   readonly start: number;
   readonly end: number;
@@ -53,7 +55,9 @@ const calls = (text: string): Declaration[] => {
     const quoteAt = /\.(?:each|for)\b/.test(more) ? afterTable(open) : quoteFrom(text, open);
     const literal = quoteAt === null ? null : literalAt(text, quoteAt);
     if (literal === null) return [];
-    return [{ kind: suites.test(name!) ? 'suite' : 'test', ...literal, isName: false, start, indent: place.indent }];
+    const inactive = /\.todo\b/.test(more) ? 'todo' : /\.skip\b/.test(more) || /^x/.test(name!) ? 'skipped' : null;
+    const kind = suites.test(name!) ? 'suite' : 'test';
+    return [{ kind, ...literal, isName: false, inactive, start, indent: place.indent }];
   });
 };
 
@@ -118,7 +122,15 @@ const named =
         const title = name.replaceAll('`', '');
         const indent = shown.length - shown.trimStart().length;
         if (mark === undefined || isMarked || /^test/i.test(title))
-          found.push({ kind, title, isName: true, start: offset + indent, end: offset + shown.length, indent });
+          found.push({
+            kind,
+            title,
+            isName: true,
+            inactive: null,
+            start: offset + indent,
+            end: offset + shown.length,
+            indent,
+          });
         if (mark !== undefined) isMarked = false;
       }
       offset += line.length + 1;
@@ -159,7 +171,9 @@ const rubyLike = (text: string) => [
 const bats = (text: string) =>
   [...text.matchAll(/^@test[ \t]{1,8}(?=['"])/gm)].flatMap(({ 0: found, index }) => {
     const literal = literalAt(text, index + found.length);
-    return literal === null ? [] : [{ kind: 'test' as const, ...literal, isName: false, start: index, indent: 0 }];
+    return literal === null
+      ? []
+      : [{ kind: 'test' as const, ...literal, isName: false, inactive: null, start: index, indent: 0 }];
   });
 
 const readers: Readonly<Record<string, (text: string) => Declaration[]>> = {

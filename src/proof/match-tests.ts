@@ -33,12 +33,18 @@ const fileOf = ({ file, names }: TestResult, wanted: string): 'same' | 'other' |
 };
 
 /** How well a result fits a test in a source file; 0 if it does not. */
-const rank = ({ kind, title, isName }: NonNullable<SourceLink['test']>, { names, title: full }: TestResult): number => {
+const rank = (
+  { kind, title, isName }: Omit<NonNullable<SourceLink['test']>, 'inactive'>,
+  { names, title: full }: TestResult,
+): number => {
   if (isName) return names.some((name) => wordsOf(name).includes(title)) ? 3 : 0;
   const wanted = oneBlank(title);
   const shown = names.map(oneBlank);
   const others = kind === 'suite' ? shown.slice(0, -1) : shown.slice(-1);
-  if (others.includes(wanted) || (kind === 'test' && oneBlank(full) === wanted)) return 3;
+  if (others.includes(wanted)) return 3;
+  // A title may have ` > ` in it, which also separates names.
+  const path = ` > ${oneBlank(full)}`;
+  if (kind === 'test' ? path.endsWith(` > ${wanted}`) : path.includes(` > ${wanted} > `)) return 3;
   // Go has `_` for blanks, and the names of nested tests in one.
   const inGo = wanted.replaceAll(' ', '_');
   if (shown.some((name) => `/${name}/`.includes(`/${inGo}/`))) return 3;

@@ -9,7 +9,7 @@ export interface SourceLink {
   readonly file: string;
   readonly line: number;
   /** The test or suite that it is about; null for all tests of the file. */
-  readonly test: Pick<Declaration, 'kind' | 'title' | 'isName'> | null;
+  readonly test: Pick<Declaration, 'kind' | 'title' | 'isName' | 'inactive'> | null;
 }
 
 /**
@@ -29,7 +29,7 @@ export const linksInSource = (file: string, text: string): SourceLink[] => {
     while (next < declarations.length && declarations[next]!.start < start) next++;
     const found = testAt({ declarations, next, start, at, content });
     if (found === undefined) return [];
-    const test = found && { kind: found.kind, title: found.title, isName: found.isName };
+    const test = found && { kind: found.kind, title: found.title, isName: found.isName, inactive: found.inactive };
     return referencesIn(content.slice(0, longestLine)).map((id) => ({ id, file, line: index + 1, test }));
   });
 };

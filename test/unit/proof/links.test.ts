@@ -136,7 +136,9 @@ describe('the results of a test in a source file', () => {
     result(['a::tests::works']),
   ];
   const found = (title: string | null, { file = 'x', kind = 'test' as 'test' | 'suite', isName = false } = {}) =>
-    resultsOf({ file, test: title === null ? null : { kind, title, isName } }, all).map(({ title: full }) => full);
+    resultsOf({ file, test: title === null ? null : { kind, title, isName, inactive: null } }, all).map(
+      ({ title: full }) => full,
+    );
 
   test.each([
     ['adds', { file: 'test/math.test.ts' }, ['math > adds']],
@@ -169,19 +171,36 @@ test('links by title and by source, unknown ids and those of other changes', () 
   const links = linkScenarios({
     scenarios: [{ id: 'a/b/c' }, { id: 'a/b/d' }, { id: 'a/b/e' }],
     sources: [
-      { id: 'a/b/C', file: 'a.test.ts', line: 3, test: { kind: 'test', title: `works ${tag} A/b/c`, isName: false } },
-      { id: 'a/b/e', file: 'b.test.ts', line: 1, test: { kind: 'test', title: 'gone', isName: false } },
+      {
+        id: 'a/b/C',
+        file: 'a.test.ts',
+        line: 3,
+        test: { kind: 'test', title: `works ${tag} A/b/c`, isName: false, inactive: null },
+      },
+      {
+        id: 'a/b/e',
+        file: 'a.test.ts',
+        line: 8,
+        test: { kind: 'test', title: 'open', isName: false, inactive: 'todo' },
+      },
+      { id: 'a/b/e', file: 'b.test.ts', line: 1, test: { kind: 'test', title: 'gone', isName: false, inactive: null } },
       { id: 'a/b', file: 'b.test.ts', line: 2, test: null },
       { id: 'a/b', file: 'b.test.ts', line: 9, test: null },
       { id: 'other/x', file: 'b.test.ts', line: 4, test: null },
     ],
-    results: [one, two, result([`x ${tag} nope`]), result(['a/b/e'])],
+    results: [one, two, result([`x ${tag} nope`]), result(['a/b/e']), result(['open'])],
     elsewhere: new Set(['other/X']),
   });
   expect([...links.tests]).toEqual([
     ['a/b/c', [{ title: `works ${tag} A/b/c`, file: 'a.test.ts', line: 3, results: [one] }]],
     ['a/b/d', [{ title: two.title, file: null, line: null, results: [two] }]],
-    ['a/b/e', [{ title: 'gone', file: 'b.test.ts', line: 1, results: [] }]],
+    [
+      'a/b/e',
+      [
+        { title: 'open', file: 'a.test.ts', line: 8, results: [result(['open'], { status: 'todo' })] },
+        { title: 'gone', file: 'b.test.ts', line: 1, results: [] },
+      ],
+    ],
   ]);
   expect(links.unknown).toEqual([
     { id: 'a/b', where: 'b.test.ts:2' },
