@@ -43,6 +43,12 @@ export const createPrivateFolder = (parent: string, prefix: string): string => {
   return mkdtempSync(join(parent, prefix));
 };
 
+/** Makes `path` a symbolic link to a folder. */
+export const linkFolder = (target: string, path: string): void => {
+  checkFolder(dirname(path));
+  symlinkSync(target, path);
+};
+
 /** Deletes a folder. Returns false if it is not empty. */
 export const removeIfEmpty = (path: string): boolean => {
   checkFolder(dirname(path));

@@ -12,7 +12,7 @@ import { createAgentPool } from './agent-pool.ts';
 import type { RunTotals } from './totals.ts';
 
 /** What a gate knows about the iteration. */
-export type EndedIteration = Verdict & Pick<IterationRecord, 'checkpoint' | 'commit'>;
+type EndedIteration = Verdict & Pick<IterationRecord, 'checkpoint' | 'commit'>;
 
 /** Everything the loop needs from outside. The loop itself accesses no file, process, clock or console. */
 export interface LoopHost {

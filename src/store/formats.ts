@@ -16,6 +16,7 @@ import type {
   Unproven,
 } from '../ralph/record.ts';
 import type { ProofCount } from '../ralph/proof.ts';
+import { scenarioStates } from './ledger-format.ts';
 import { requestId } from '../ralph/control.ts';
 import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
 import type { CommitRange } from '../ralph/totals.ts';
@@ -149,7 +150,7 @@ const proofCount: Shape<ProofCount> = named(
 const unproven: Shape<Unproven> = object<Unproven>({
   id: required(text),
   title: withFallback('', text),
-  state: required(oneOf(['unlinked', 'linked', 'failing', 'proven', 'stale'])),
+  state: required(oneOf(scenarioStates)),
   reason: withFallback(null, orNull(text)),
 });
 

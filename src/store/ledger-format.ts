@@ -1,4 +1,4 @@
-import type { Evidence, Ledger, Proof, ScenarioProof } from '../ralph/proof.ts';
+import type { Evidence, Ledger, Proof, ScenarioProof, ScenarioState } from '../ralph/proof.ts';
 import {
   count,
   droppedIfInvalid,
@@ -15,6 +15,14 @@ import {
   validItems,
   withFallback,
 } from '../text/shape.ts';
+
+export const scenarioStates = [
+  'unlinked',
+  'linked',
+  'failing',
+  'proven',
+  'stale',
+] as const satisfies readonly ScenarioState[];
 
 const evidenceFields: Fields<Evidence> = {
   kind: required(oneOf(['command', 'test'])),
@@ -42,7 +50,7 @@ const scenarioProof: Shape<ScenarioProof> = object<ScenarioProof>({
   title: required(text),
   requirement: withFallback(null, orNull(text)),
   hash: required(text),
-  state: required(oneOf(['unlinked', 'linked', 'failing', 'proven', 'stale'])),
+  state: required(oneOf(scenarioStates)),
   reason: required(orNull(text)),
   evidence: required(listOf(evidence)),
   proof: required(orNull(proof)),

@@ -28,7 +28,7 @@ export interface ProofGate {
   finish(gated: Gated): Promise<ProofReport | 'interrupted' | null>;
 }
 
-export interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
+interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
   readonly iteration: number;
   readonly runs: readonly GateRun[];
 }

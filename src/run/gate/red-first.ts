@@ -5,7 +5,7 @@ import { rawDiff } from '../../git/raw-diff.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import { linkScenarios } from '../../proof/links.ts';
 import { evidenceFor, type GateFindings, type RedFirst } from '../../proof/next-ledger.ts';
-import { isKept, judgeRedFirst } from '../../proof/red-first.ts';
+import { isKept, judgeRedFirst } from './red-first-verdict.ts';
 import type { Evidence, Scenario } from '../../ralph/proof.ts';
 import { recordedCheckpoints } from '../../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';

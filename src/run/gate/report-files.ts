@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { globSync } from 'tinyglobby';
+import { createFolder } from '../../files/folders.ts';
 import { filesInside, readInside } from '../../files/inside.ts';
 import { removeSafely } from '../../files/safe.ts';
 import type { Sandbox } from '../../process/sandbox-types.ts';
@@ -31,7 +32,7 @@ interface ReportFilesRequest {
 }
 
 /** The name of the variable with the folder for reports. */
-export const reportsVariable = 'SPOOL_REPORTS';
+const reportsVariable = 'SPOOL_REPORTS';
 
 const mostFiles = 500;
 const longestReport = 32 * 1024 * 1024;
@@ -62,7 +63,7 @@ export const openReportFiles = ({ root, patterns, sandbox, env }: ReportFilesReq
 const newReportFolder = (sandbox: Sandbox | null, env: NodeJS.ProcessEnv): string => {
   if (sandbox === null) return newPrivateFolder(env);
   const folder = sandbox.newFile();
-  mkdirSync(folder, { mode: 0o700 });
+  createFolder(folder);
   return folder;
 };
 

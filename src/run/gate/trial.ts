@@ -1,5 +1,6 @@
-import { existsSync, symlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { linkFolder } from '../../files/folders.ts';
 import { createFolderInside } from '../../files/write-inside.ts';
 import { prefixOf } from '../../git/branches.ts';
 import { addDetached } from '../../git/linked-worktrees.ts';
@@ -93,7 +94,7 @@ const dependencyFolders = ['node_modules', '.venv', 'venv', 'vendor'];
 
 const linkDependencies = (from: string, to: string): void => {
   for (const name of dependencyFolders)
-    if (existsSync(join(from, name)) && !existsSync(join(to, name))) symlinkSync(join(from, name), join(to, name));
+    if (existsSync(join(from, name)) && !existsSync(join(to, name))) linkFolder(join(from, name), join(to, name));
 };
 
 interface TrialFolders {

@@ -56,13 +56,13 @@ interface ChangedTestsRequest {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface ChangedTest extends TestFileChange {
+interface ChangedTest extends TestFileChange {
   /** A commit with the version before. */
   readonly from: string;
 }
 
 /** Returns the test files that agents have changed, and what they check; before as the user last had or accepted it. */
-export const changedTests = async ({ tree, project, change, env }: ChangedTestsRequest): Promise<ChangedTest[]> => {
+const changedTests = async ({ tree, project, change, env }: ChangedTestsRequest): Promise<ChangedTest[]> => {
   const record = userRecordFolder(project, change, env);
   const ranges = rangesOf(recordedCheckpoints(record));
   const changes = await Promise.all(

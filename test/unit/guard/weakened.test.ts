@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { withoutComments } from '../../../src/guard/tests/comments.ts';
 import { profileOf } from '../../../src/guard/tests/profile.ts';

@@ -1,6 +1,6 @@
-import { isTestSide } from '../guard/tests/languages.ts';
-import type { Evidence } from '../ralph/proof.ts';
-import type { CommandResult } from './next-ledger.ts';
+import { isTestSide } from '../../guard/tests/languages.ts';
+import type { Evidence } from '../../ralph/proof.ts';
+import type { CommandResult } from '../../proof/next-ledger.ts';
 
 /**
  * Whether a file of the change stays when its evidence is tried on the code from before: tests and what they use do, the
