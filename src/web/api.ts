@@ -25,7 +25,7 @@
  */
 import type { AgentError, Usage } from '../ralph/agent-events.ts';
 import type { RunEvent } from '../ralph/events.ts';
-import type { Ledger, ProofCount, ScenarioProof } from '../ralph/proof.ts';
+import type { Ledger, ProofCount } from '../ralph/proof.ts';
 import type { GateReport, IterationRecord, TaskCount } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 

@@ -21,7 +21,7 @@ export interface ProofReport {
   readonly records: readonly IterationRecord[];
 }
 
-export interface ReportedTask {
+interface ReportedTask {
   readonly title: string;
   readonly done: boolean;
   readonly optional: boolean;

@@ -6,7 +6,7 @@ import { planWith, recordWith } from '../../ralph/records.ts';
 
 const at = '2026-01-02T03:30:00.000Z';
 
-export const testEvidence: Evidence = {
+const testEvidence: Evidence = {
   kind: 'test',
   command: 'npm test',
   exitCode: 0,
