@@ -41,7 +41,9 @@ const writing: Readonly<Record<string, string>> = {
   'changes/new-change.ts': 'below .spool',
   'changes/spool/create.ts': 'below .spool',
   'guard/saved-memory.ts': 'the state folder',
+  'guard/tests/accepted.ts': 'the state folder of the user',
   'run/assignment.ts': 'the folder of the run',
+  'run/gate/report-files.ts': 'a temporary folder',
   'run/host.ts': 'the folder of the run',
   'run/notify/command.ts': 'a temporary folder',
   'run/notify/notify.ts': 'the folder of the run',
@@ -66,6 +68,8 @@ test('files of a project or worktree outside of .spool are written with a check 
 const shortening: Readonly<Record<string, string>> = {
   'errors.ts': 'cuts between words',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
+  'ralph/ledger-bounds.ts': 'the ledger is redacted',
+  'ralph/prompt-scenarios.ts': 'the records are redacted, and the titles are in the specs that the agent reads',
   'ralph/prompt.ts': 'the records are redacted',
   'run/work/commit-subject.ts': 'the text is redacted before',
   'run/work/commit.ts': 'the ID of a change is a public name',

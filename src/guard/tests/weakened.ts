@@ -50,6 +50,4 @@ const isRewritten = (before: TestProfile, after: TestProfile): boolean =>
 const hasMoved = (title: string, count: number, elsewhere: readonly TestFileChange[]): boolean =>
   elsewhere.some(({ before, after }) => (after?.tests[title] ?? -1) >= count + (before?.tests[title] ?? 0));
 
-const maxTitle = 80;
-
-const quoted = (title: string): string => `"${title.length > maxTitle ? `${title.slice(0, maxTitle)}…` : title}"`;
+const quoted = (title: string): string => `"${title}"`;

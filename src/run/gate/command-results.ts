@@ -1,3 +1,4 @@
+import { readReport } from '../../proof/reports/read-report.ts';
 import type { TestResult } from '../../proof/test-result.ts';
 import type { ReportFile } from './report-files.ts';
 
@@ -23,22 +24,25 @@ export const watchOutput = (): OutputWatch => {
   };
 };
 
-/** Returns the results in the reports of a command, and in its output if that is one. */
+export interface CommandResults {
+  readonly tests: readonly TestResult[];
+  /** Sentences about reports that could not be read. */
+  readonly problems: readonly string[];
+}
+
+/** Returns the results in the reports of a command, and in its output if that is TAP or the JSON of `go test`. */
 export const readTestResults = async (
   reports: readonly ReportFile[],
   output: Buffer | null,
-): Promise<readonly TestResult[]> => {
-  const texts = [...reports.map(({ bytes }) => bytes), ...(output ? [output] : [])].map((bytes) => bytes.toString());
-  return texts.flatMap((text) =>
-    [...text.matchAll(/^(ok|not ok) \d+ - ([^#\n]+?)(?: # (SKIP|TODO).*)?$/gm)].map(
-      ([, ok, title, mark]): TestResult => ({
-        names: [title!],
-        title: title!,
-        file: null,
-        status: mark === 'SKIP' ? 'skipped' : mark === 'TODO' ? 'todo' : ok === 'ok' ? 'passed' : 'failed',
-        message: null,
-        durationMs: null,
-      }),
-    ),
-  );
+): Promise<CommandResults> => {
+  const found = await Promise.all(reports.map(({ bytes, name }) => readReport(bytes, name)));
+  const printed = output === null ? null : await readReport(output, '');
+  const isReport = printed?.kind === 'results' && (printed.format === 'tap' || printed.format === 'go');
+  return {
+    tests: [
+      ...found.flatMap((each) => (each.kind === 'results' ? each.results : [])),
+      ...(isReport ? printed.results : []),
+    ],
+    problems: found.flatMap((each) => (each.kind === 'problem' ? [each.message] : [])),
+  };
 };

@@ -33,9 +33,11 @@ interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
   readonly runs: readonly GateRun[];
 }
 
+const maxProblems = 3;
+
 /** Returns null if the change has no scenarios, and none are required. */
 export const openProofGate = (context: ProofContext): ProofGate | null => {
-  const { plan, project, workProject, target, env, sandbox } = context;
+  const { plan, project, workProject, target, env, sandbox, redactor } = context;
   const scenarios = readScenarios(context);
   if (scenarios.length === 0 && !plan.gate.requireScenarios) return null;
   const tests = new Map<string, readonly TestResult[]>();
@@ -45,7 +47,10 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
       const output = watchOutput();
       tests.delete(command);
       const result = await run({ env: reports.variables, onStdout: output.add });
-      tests.set(command, await readTestResults(reports.collect(), output.bytes()));
+      const found = await readTestResults(reports.collect(), output.bytes());
+      tests.set(command, found.tests);
+      for (const problem of found.problems.slice(0, maxProblems))
+        context.emit({ type: 'notice', text: redactor.oneLine(problem) });
       return result;
     },
     finish: async (gated) => {

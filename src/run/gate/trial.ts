@@ -144,5 +144,6 @@ const runCommand = async (
     stopGraceMs: options.stopGrace,
     onStdout: output.add,
   });
-  return { command, outcome, exitCode, tests: await readTestResults(reports.collect(), output.bytes()) };
+  const { tests } = await readTestResults(reports.collect(), output.bytes());
+  return { command, outcome, exitCode, tests };
 };
