@@ -55,7 +55,7 @@ const calls = (text: string): Declaration[] => {
     const quoteAt = /\.(?:each|for)\b/.test(more) ? afterTable(open) : quoteFrom(text, open);
     const literal = quoteAt === null ? null : literalAt(text, quoteAt);
     if (literal === null) return [];
-    const inactive = /\.todo\b/.test(more) ? 'todo' : /\.skip\b/.test(more) || /^x/.test(name!) ? 'skipped' : null;
+    const inactive = /\.todo\b/.test(more) ? 'todo' : /\.skip\b/.test(more) || name!.startsWith('x') ? 'skipped' : null;
     const kind = suites.test(name!) ? 'suite' : 'test';
     return [{ kind, ...literal, isName: false, inactive, start, indent: place.indent }];
   });

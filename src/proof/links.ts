@@ -1,5 +1,5 @@
 import type { Scenario } from '../ralph/proof.ts';
-import { resultsOf } from './match-tests.ts';
+import { createMatcher } from './match-tests.ts';
 import { referencesIn } from './references.ts';
 import type { SourceLink } from './source-links.ts';
 import type { TestResult } from './test-result.ts';
@@ -39,6 +39,7 @@ export const linkScenarios = ({ scenarios, sources, results, elsewhere = new Set
   const note = (id: string, where: string) => {
     if (!others.has(fold(id)) && !unknown.has(fold(id))) unknown.set(fold(id), { id, where });
   };
+  const resultsOf = createMatcher(results);
   const covered = new Map<string, Set<TestResult>>();
   for (const { id: given, file, line, test } of sources) {
     const id = known.get(fold(given));
@@ -46,7 +47,7 @@ export const linkScenarios = ({ scenarios, sources, results, elsewhere = new Set
       note(given, `${file}:${line}`);
       continue;
     }
-    const found = resultsOf({ file, test }, results);
+    const found = resultsOf({ file, test });
     const inactive = test?.inactive ?? null;
     // jest-junit reports a test that is to do as one that passed.
     const shown = found.map((each) =>

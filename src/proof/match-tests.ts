@@ -1,62 +1,137 @@
 import type { SourceLink } from './source-links.ts';
 import type { TestResult } from './test-result.ts';
 
+/** A result with what is compared, which is computed once. */
+interface Prepared {
+  readonly result: TestResult;
+  readonly names: readonly string[];
+  /** ` > suite > test` */
+  readonly path: string;
+}
+
+/** Results that a title is searched in. */
+interface Scope {
+  readonly all: readonly Prepared[];
+  /** By the name of the test, by those of its suites, and by the words in both. */
+  readonly tests: ReadonlyMap<string, readonly Prepared[]>;
+  readonly suites: ReadonlyMap<string, readonly Prepared[]>;
+  readonly words: ReadonlyMap<string, readonly Prepared[]>;
+}
+
+/** Comparisons, which take some seconds. After as many, only titles that are equal fit. */
+const mostComparisons = 1_000_000;
+
 /**
- * The results of the tests that a link in a source file is about. Reports do not say on which line a test is: those whose
- * title fits best count, and of these, those of the same file if any report has files.
+ * Returns a function that finds the results of the test that a source file names. Reports do not say on which line a test
+ * is: those whose title fits best count, and of these, those of the same file if any report has files.
  */
-export const resultsOf = (link: Pick<SourceLink, 'file' | 'test'>, results: readonly TestResult[]): TestResult[] => {
-  const inFile = results.map((result) => ({ result, file: fileOf(result, link.file) }));
-  const { test } = link;
-  if (test === null) return inFile.filter(({ file }) => file === 'same').map(({ result }) => result);
-  const rated = inFile
-    .filter(({ file }) => file !== 'other')
-    .map((each) => ({ ...each, rank: rank(test, each.result) }))
-    .filter((each) => each.rank > 0);
-  const isSame = rated.some(({ file }) => file === 'same');
-  const fitting = rated.filter(({ file }) => !isSame || file === 'same');
-  const best = Math.max(0, ...new Set(fitting.map((each) => each.rank)));
-  return fitting.filter((each) => each.rank === best).map(({ result }) => result);
+export const createMatcher = (results: readonly TestResult[]) => {
+  const byFile = grouped(results.map(prepare));
+  const withoutFile = scopeOf(byFile.get(null) ?? []);
+  const scopes = new Map<string, Scope>();
+  let left = mostComparisons;
+  const scopeOfFile = (file: string): Scope => {
+    const known = scopes.get(file);
+    if (known !== undefined) return known;
+    left -= byFile.size + withoutFile.all.length;
+    const named = [...byFile].flatMap(([name, all]) => (name !== null && isSameFile(name, file) ? all : []));
+    const scope = scopeOf([...named, ...(left < 0 ? [] : withoutFile.all.filter((each) => isOfModule(each, file)))]);
+    scopes.set(file, scope);
+    return scope;
+  };
+  const search = (test: Test, scope: Scope): readonly Prepared[] => {
+    const exact = equalIn(test, scope);
+    if (exact.length > 0 || test.isName) return exact;
+    left -= scope.all.length;
+    return left < 0 ? [] : best(test, scope.all);
+  };
+  return ({ file, test }: Pick<SourceLink, 'file' | 'test'>): TestResult[] => {
+    const scope = scopeOfFile(file);
+    const inFile = test === null ? scope.all : search(test, scope);
+    const found = inFile.length > 0 || test === null ? inFile : search(test, withoutFile);
+    return found.map(({ result }) => result);
+  };
 };
 
-/** Whether a result is of a file, as far as the report tells. */
-const fileOf = ({ file, names }: TestResult, wanted: string): 'same' | 'other' | 'unknown' => {
-  if (file !== null) {
-    const path = file.replaceAll('\\', '/').replace(/^(?:\.\/)+/, '');
-    return path === wanted || path.endsWith(`/${wanted}`) || wanted.endsWith(`/${path}`) ? 'same' : 'other';
+const prepare = (result: TestResult): Prepared => ({
+  result,
+  names: result.names.map(oneBlank),
+  path: ` > ${oneBlank(result.title)}`,
+});
+
+const grouped = (all: readonly Prepared[]): ReadonlyMap<string | null, readonly Prepared[]> => {
+  const groups = new Map<string | null, Prepared[]>();
+  for (const each of all) {
+    if (!groups.has(each.result.file)) groups.set(each.result.file, []);
+    groups.get(each.result.file)!.push(each);
   }
-  // Runners of Python and Java name modules and classes instead: `tests.test_login.TestLogin`.
-  const module = wanted.replace(/\.[^./]*$/, '').replaceAll('/', '.');
-  const [first = ''] = names;
-  const isModule = first === module || first.startsWith(`${module}.`) || module.endsWith(`.${first}`);
-  return isModule ? 'same' : 'unknown';
+  return groups;
 };
 
-/** How well a result fits a test in a source file; 0 if it does not. */
-const rank = (
-  { kind, title, isName }: Omit<NonNullable<SourceLink['test']>, 'inactive'>,
-  { names, title: full }: TestResult,
-): number => {
-  if (isName) return names.some((name) => wordsOf(name).includes(title)) ? 3 : 0;
+const scopeOf = (all: readonly Prepared[]): Scope => {
+  const index = (keysOf: (each: Prepared) => readonly string[]) => {
+    const found = new Map<string, Prepared[]>();
+    for (const each of all)
+      for (const key of new Set(keysOf(each))) {
+        if (!found.has(key)) found.set(key, []);
+        found.get(key)!.push(each);
+      }
+    return found;
+  };
+  return {
+    all,
+    tests: index(({ names }) => names.slice(-1)),
+    suites: index(({ names }) => names.slice(0, -1)),
+    words: index(({ result }) => result.names.flatMap(wordsOf)),
+  };
+};
+
+const equalIn = ({ kind, title, isName }: Test, { tests, suites, words }: Scope): readonly Prepared[] => {
+  if (isName) return words.get(title) ?? [];
+  return (kind === 'suite' ? suites : tests).get(oneBlank(title)) ?? [];
+};
+
+const best = (test: Test, all: readonly Prepared[]): readonly Prepared[] => {
+  let highest = 1;
+  let found: Prepared[] = [];
+  for (const each of all) {
+    const rate = rank(test, each);
+    if (rate > highest) [highest, found] = [rate, []];
+    if (rate === highest) found.push(each);
+  }
+  return found;
+};
+
+const isSameFile = (name: string, wanted: string): boolean => {
+  const path = name.replaceAll('\\', '/').replace(/^(?:\.\/)+/, '');
+  return path === wanted || path.endsWith(`/${wanted}`) || wanted.endsWith(`/${path}`);
+};
+
+/** Runners of Python and Java name modules and classes instead of files: `tests.test_login.TestLogin`. */
+const isOfModule = ({ names: [first = ''] }: Prepared, file: string): boolean => {
+  const module = file.replace(/\.[^./]*$/, '').replaceAll('/', '.');
+  return first === module || first.startsWith(`${module}.`) || module.endsWith(`.${first}`);
+};
+
+type Test = NonNullable<SourceLink['test']>;
+
+/** How well a result fits a test in a source file whose title it does not have; 0 if it does not. */
+const rank = ({ kind, title }: Test, { names, path }: Prepared): number => {
   const wanted = oneBlank(title);
-  const shown = names.map(oneBlank);
-  const others = kind === 'suite' ? shown.slice(0, -1) : shown.slice(-1);
-  if (others.includes(wanted)) return 3;
+  const own = kind === 'suite' ? names.slice(0, -1) : names.slice(-1);
   // A title may have ` > ` in it, which also separates names.
-  const path = ` > ${oneBlank(full)}`;
   if (kind === 'test' ? path.endsWith(` > ${wanted}`) : path.includes(` > ${wanted} > `)) return 3;
   // Go has `_` for blanks, and the names of nested tests in one.
-  const inGo = wanted.replaceAll(' ', '_');
-  if (shown.some((name) => `/${name}/`.includes(`/${inGo}/`))) return 3;
-  const parts = wanted.split(computed).filter((part) => part !== '');
-  if (parts.length === 0) return 0;
-  if (wanted.search(computed) !== -1 && others.some((name) => hasParts(name, wanted))) return 2;
-  // Some reports have one name for a test and its suites, which may begin with that of the class.
-  const last = shown.at(-1) ?? '';
-  if (shown.slice(0, -1).some((name) => !last.startsWith(name))) return 0;
-  if (kind === 'suite') return shown.some((name) => ` ${name} `.includes(` ${wanted} `)) && last !== wanted ? 1 : 0;
-  return last.endsWith(` ${wanted}`) || last.endsWith(`> ${wanted}`) ? 1 : 0;
+  if (names.some((name) => `/${name}/`.includes(`/${wanted.replaceAll(' ', '_')}/`))) return 3;
+  if (computed.test(wanted)) return own.some((name) => hasParts(name, wanted)) ? 2 : 0;
+  // Some reports have the names of all suites, or also that of the test, in one.
+  const last = names.at(-1) ?? '';
+  const isOne = names.slice(0, -1).every((name) => last.startsWith(name));
+  if (kind === 'suite') return (isOne ? names : own).some((name) => hasWords(name, wanted)) && last !== wanted ? 1 : 0;
+  return isOne && last.endsWith(` ${wanted}`) ? 1 : 0;
 };
+
+const hasWords = (name: string, wanted: string): boolean => ` ${name} `.includes(` ${wanted} `);
 
 /** What a runner fills in: `%s` and `$name` of tables, `${…}` and `#{…}` of templates. */
 const computed = /%[sdifjoOpc#$]|\$\{[^}]{0,200}\}|#\{[^}]{0,200}\}|\$[\w.]+/;
@@ -64,6 +139,8 @@ const computed = /%[sdifjoOpc#$]|\$\{[^}]{0,200}\}|#\{[^}]{0,200}\}|\$[\w.]+/;
 /** Whether a name has the parts of a template in their order, from its start to its end. */
 const hasParts = (name: string, template: string): boolean => {
   const parts = template.split(computed);
+  // One without any text fits every name.
+  if (parts.every((part) => part.trim() === '')) return false;
   const [first = '', last = ''] = [parts[0], parts.at(-1)];
   if (!name.startsWith(first) || !name.endsWith(last)) return false;
   let at = first.length;

@@ -22,6 +22,11 @@ import { namedByWords, namedInScript } from '../../src/trust/words.ts';
 import { declarationsIn } from '../../src/proof/declarations.ts';
 import { referencesIn } from '../../src/proof/references.ts';
 import { linksInSource } from '../../src/proof/source-links.ts';
+import { decodeReport } from '../../src/proof/reports/decode.ts';
+import { readGo } from '../../src/proof/reports/go.ts';
+import { readJunit } from '../../src/proof/reports/junit.ts';
+import { ReportProblem } from '../../src/proof/reports/report.ts';
+import { readTap } from '../../src/proof/reports/tap.ts';
 import { cleanText } from '../../src/ralph/promise/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/promise/judge-ending.ts';
 import { createSearch } from '../../src/ralph/promise/search.ts';
@@ -68,6 +73,7 @@ const pumps = [
     'def test_a():\n',
     'fn a\n',
   ],
+  ['ok 1 - a\n', 'ok 1 - # ', '    ok\n', '1..1\n', 'TAP version 13\n', '<a>', '<a b="', '&#0;', '{"Action":"run"}\n'],
   ['<promise>', '<promise>COMPLETE</promise>\n', '<promise>COMPLETE', '</promise> ', '&lt;promise&gt;', 'All done. '],
   ['eyJ', 'eyJ-', 'eyJabcdefghijk.', 'sk-', 'ghp_', '://a:', '://a:bcdefgh@', '-----BEGIN PRIVATE KEY-----\n'],
   [
@@ -149,6 +155,10 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     referencesIn(text),
     ['a.ts', 'a.py', 'a.rs', 'a.kt', 'a.bats'].map((file) => [declarationsIn(file, text), linksInSource(file, text)]),
   ],
+  reports: (text) =>
+    [readTap, readGo, readJunit, (each: string) => decodeReport(Buffer.from(each))].map((read) =>
+      [text, `1..1\n${text}`, `<testsuite><testcase name="a">${text}`].map((each) => orProblem(() => read(each))),
+    ),
   'the visible text': visibleTextOf,
   'missing tasks': (text) => missingTasks(taskTitles(text), taskTitles(`${text}x`)),
   wording: (text) => wordingOf(text),
@@ -167,6 +177,16 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     renderTable([{ value: () => text, min: 4 }], [text], canvas),
   ],
   'JSON for a terminal': (text) => safeJson(text),
+};
+
+/** What is wrong with a report is thrown. */
+const orProblem = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ReportProblem) return error;
+    throw error;
+  }
 };
 
 const n = 16_000;

@@ -52,6 +52,7 @@ const resultsIn = async (text: string): Promise<Found | null> => {
   let hasPlan = false;
   let hasTest = false;
   for (const line of eachLine(text)) {
+    if (line === '') continue;
     const begin = line.slice(0, 200);
     hasPlan ||= isTapPlan(begin);
     hasTest ||= isTapTest(begin);

@@ -83,7 +83,7 @@ const createParser = () => {
     if (content === '...') isYaml = false;
     else if (last !== null) {
       const [, ms] = /^duration_ms: (\d+(?:\.\d+)?)/.exec(content) ?? [];
-      const [, file] = /^(?:location|at): ['"]?([^'"]{1,1000}?):\d+:\d+['"]?$/.exec(content) ?? [];
+      const [, file] = /^location: ['"]?([^'"]{1,1000}?):\d+:\d+['"]?$/.exec(content) ?? [];
       if (ms !== undefined) last.durationMs = Number(ms);
       else if (file !== undefined) last.file = file;
       else if (last.message.length < longestMessage) last.message += `${content.slice(0, longestMessage)}\n`;
@@ -101,6 +101,7 @@ const createParser = () => {
     hasTests: () => count > 0 || root.plan !== null,
     read: (line: string): void => {
       const content = line.trim();
+      if (content === '') return;
       if (isYaml) return readYaml(content);
       if (content === '---' && last !== null) {
         isYaml = true;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { linkScenarios } from '../../../src/proof/links.ts';
-import { resultsOf } from '../../../src/proof/match-tests.ts';
+import { createMatcher } from '../../../src/proof/match-tests.ts';
 import { referencesIn } from '../../../src/proof/references.ts';
 import { readSourceLinks } from '../../../src/proof/source-files.ts';
 import { linksInSource } from '../../../src/proof/source-links.ts';
@@ -131,12 +131,13 @@ describe('the results of a test in a source file', () => {
     result(['each', 'is 1 of 2']),
     result(['math: nested divides']),
     result(['jest suite joins', 'jest suite joins']),
+    result(['mocha with more', 'runs > a']),
     result(['tests.test_login.TestLogin', 'test_works[1-2]']),
     result(['example.com/a', 'TestOne/two_words']),
     result(['a::tests::works']),
   ];
   const found = (title: string | null, { file = 'x', kind = 'test' as 'test' | 'suite', isName = false } = {}) =>
-    resultsOf({ file, test: title === null ? null : { kind, title, isName, inactive: null } }, all).map(
+    createMatcher(all)({ file, test: title === null ? null : { kind, title, isName, inactive: null } }).map(
       ({ title: full }) => full,
     );
 
@@ -152,6 +153,8 @@ describe('the results of a test in a source file', () => {
     ['is ${a} of 3', {}, []],
     ['${a}', {}, []],
     ['divides', {}, ['math: nested divides']],
+    ['with more', { kind: 'suite' as const }, ['mocha with more > runs > a']],
+    ['runs > a', {}, ['mocha with more > runs > a']],
     ['joins', {}, ['jest suite joins > jest suite joins']],
     ['suite', { kind: 'suite' as const }, ['jest suite joins > jest suite joins']],
     ['test_works', { isName: true, file: 'tests/test_login.py' }, ['tests.test_login.TestLogin > test_works[1-2]']],
@@ -206,6 +209,25 @@ test('links by title and by source, unknown ids and those of other changes', () 
     { id: 'a/b', where: 'b.test.ts:2' },
     { id: 'nope', where: `x ${tag} nope` },
   ]);
+});
+
+test('many tags and many results take bounded time', () => {
+  const results = Array.from({ length: 20_000 }, (_, at) => result(['suite', `test ${at}`]));
+  const sources = (title: string) =>
+    Array.from({ length: 2000 }, (_, at) => ({
+      id: 'a',
+      file: 'a.js',
+      line: at,
+      test: { kind: 'test' as const, title: `${title} ${at}`, isName: false, inactive: null },
+    }));
+  const counts = (title: string) =>
+    linkScenarios({ scenarios: [{ id: 'a' }], sources: sources(title), results })
+      .tests.get('a')!
+      .map((each) => each.results.length);
+  const start = process.cpuUsage();
+  expect(new Set(counts('test'))).toEqual(new Set([1]));
+  expect(new Set(counts('other'))).toEqual(new Set([0]));
+  expect(process.cpuUsage(start).user / 1000).toBeLessThan(30_000);
 });
 
 describe('source files', () => {
