@@ -27,6 +27,11 @@ const table = {
     text: (promise: string) =>
       `--completion-promise and --blocked-promise are both ${quote(promise)}: they must differ.`,
   },
+  'ladder-and-harness': {
+    exit: 2,
+    text: (escalate: string, harness: string) =>
+      `--escalate ${quote(escalate)} and --harness ${quote(harness)} both choose the agents: set only one of them.`,
+  },
   'unchecked-limit': {
     exit: 2,
     text: (flag: string, why: string, instead: string) =>

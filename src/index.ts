@@ -87,7 +87,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
       project,
       change: await resolveChange(project, options.change),
       prompt,
-      settings: parseSettings({ ...firstAgent(agents), ...options.settings }),
+      settings: parseSettings({ ...firstAgent(agents, options.settings), ...options.settings }),
       env,
       ...(options.trustProject === undefined ? {} : { trustProject: options.trustProject }),
       adapt: ({ findHarness, openSession, missingAgent }) => ({
@@ -195,9 +195,9 @@ const request = async (
   }
 };
 
-const firstAgent = (agents: NonNullable<StartOptions['agents']>): Settings => {
+const firstAgent = (agents: NonNullable<StartOptions['agents']>, settings: Settings = {}): Settings => {
   const [harness] = Object.keys(agents);
-  return harness === undefined ? {} : { harness };
+  return harness === undefined || settings.escalate !== undefined ? {} : { harness };
 };
 
 const parseSettings = (settings: Settings) => {

@@ -9,6 +9,8 @@ import { userError } from '../errors.ts';
 const allowed: ReadonlySet<string> = new Set<FlagName>([
   'harness',
   'model',
+  'escalate',
+  'handover',
   'completionPromise',
   'blockedPromise',
   'minIterations',

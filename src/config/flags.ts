@@ -126,6 +126,21 @@ export const flags = {
     help: 'Model name, passed to the agent unchanged, such as anthropic/claude-sonnet',
     sources: ['flag', 'env', 'config'],
   },
+  escalate: {
+    kind: 'ladder',
+    heading: 'Agent',
+    suggest: 'agents',
+    placeholder: 'names',
+    help: 'Start with the first of these agents, and switch to the next after two setbacks: "claude:haiku,claude:opus"',
+    sources: ['flag', 'env', 'config'],
+  },
+  handover: {
+    kind: 'boolean',
+    heading: 'Agent',
+    default: true,
+    help: 'Do not pass handover notes from one iteration to the next',
+    sources: ['flag', 'env', 'config'],
+  },
   allowAll: {
     kind: 'boolean',
     heading: 'Agent',
@@ -460,7 +475,7 @@ export const flags = {
 
 export type FlagName = keyof typeof flags;
 
-type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'line' | 'time-of-day'
+type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'ladder' | 'line' | 'time-of-day'
   ? string
   : K extends 'boolean'
     ? boolean

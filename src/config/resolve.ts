@@ -85,10 +85,24 @@ export const resolveOptions = async (sources: {
 const recorded = (settings: FileSettings): FileSettings =>
   settings.notify === undefined ? settings : { ...settings, notify: withoutTokens(settings.notify) };
 
-const optionsOf = (given: ReadonlyMap<FlagName, Value>, special: FlagValues, config: FlagValues): Options =>
-  checked(
+const optionsOf = (given: ReadonlyMap<FlagName, Value>, special: FlagValues, config: FlagValues): Options => {
+  const values = new Map(
     flagNames.map((name) => [name, given.get(name) ?? special[name] ?? config[name] ?? defaultValue(flags[name])]),
   );
+  return checked([...values, ...ladderOf([Object.fromEntries(given), special, config])]);
+};
+
+/**
+ * The agents are those of --escalate or those of --harness and --model, whichever has the higher precedence. Those of a
+ * ladder take the place of `harness`.
+ */
+const ladderOf = (levels: readonly FlagValues[]): (readonly [FlagName, Value | null])[] => {
+  const { escalate, harness } =
+    levels.find((level) => ['escalate', 'harness', 'model'].some((name) => name in level)) ?? {};
+  if (escalate === undefined) return [['escalate', null]];
+  if (harness !== undefined) throw userError('ladder-and-harness', String(escalate), String(harness));
+  return [['harness', escalate]];
+};
 
 /** The options that the file alone sets, for all changes and for each that it names. Throws if two values conflict. */
 export const optionsIn = ({ values, changes }: Config): Options[] =>

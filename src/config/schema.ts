@@ -108,6 +108,7 @@ const shapes: Record<ValueKind, object> = {
   text: { type: 'string', pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$' },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
   agents: { type: 'string', pattern: `^${agent}(,${agent})*$` },
+  ladder: { type: 'string', pattern: `^${agent}(,${agent})+$` },
   line: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
   count,
   'count-or-unlimited': { anyOf: [count, { type: 'string', pattern: '^(\\d+(\\.\\d+)?[kKmM]?|unlimited)$' }] },

@@ -13,6 +13,7 @@ export type ValueKind =
   | 'names'
   | 'events'
   | 'agents'
+  | 'ladder'
   | 'commands'
   | 'notifications'
   | 'count'
@@ -38,6 +39,7 @@ export const expects: Record<ValueKind, string> = {
   names: nameRule,
   events: `must be some of ${notifyKinds.join(', ')}`,
   agents: 'must be a list of names such as "opencode:some/model,claude", none of which starts with "-"',
+  ladder: 'must be a list of at least two different agents, such as "claude:haiku,claude:opus"',
   commands: 'must be a command or a list of commands',
   notifications: 'must be a command, desktop, bell, an http or https address, ntfy:<topic> or slack:<address>',
   count: 'must be a positive whole number',
@@ -61,6 +63,8 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return isName(text) ? text : null;
     case 'agents':
       return isAgents(text) ? text : null;
+    case 'ladder':
+      return isAgents(text) && isLadder(text) ? text : null;
     case 'line':
       return text === '' || /[<>]/.test(text) || hasControls(text) ? null : text;
     case 'count':
@@ -97,6 +101,12 @@ const isAgents = (text: string): boolean =>
     const [name = '', ...model] = part.trim().split(':');
     return isName(name) && (model.join(':') === '' || isName(model.join(':')));
   });
+
+/** At least two agents, none of them twice. */
+const isLadder = (text: string): boolean => {
+  const rungs = text.split(',').map((part) => part.trim());
+  return rungs.length > 1 && new Set(rungs).size === rungs.length;
+};
 
 const thousands = { '': 1, k: 1000, m: 1_000_000 } as const;
 

@@ -25,7 +25,7 @@ interface Cooldown {
 
 const available: Cooldown = { until: 0, times: 0, unusable: false };
 
-/** Chooses the next agent: the first one that is not in a cooldown. */
+/** Chooses the next agent: the preferred one that is not in a cooldown. */
 export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map(), random }: AgentPoolOptions) => {
   const states = new Map([...cooldowns].map(([key, until]) => [key, { ...available, until }]));
   const stateOf = (agent: AgentChoice): Cooldown => states.get(agentKey(agent)) ?? available;
@@ -43,10 +43,14 @@ export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map()
   };
 
   return {
-    /** Returns the agent to run and when it is available: if all are in a cooldown, the one that is available first. */
-    next(nowMs: number): { agent: AgentChoice; freeAtMs: number } {
-      const soonest = agents.toSorted((a, b) => freeAt(a) - freeAt(b))[0]!;
-      const agent = agents.find((candidate) => freeAt(candidate) <= nowMs) ?? soonest;
+    /**
+     * Returns the agent to run and when it is available: if all are in a cooldown, the one that is available first.
+     * `rung` is preferred, then those above it, then the next ones below it.
+     */
+    next(nowMs: number, rung = 1): { agent: AgentChoice; freeAtMs: number } {
+      const preferred = [...agents.slice(rung - 1), ...agents.slice(0, rung - 1).toReversed()];
+      const soonest = preferred.toSorted((a, b) => freeAt(a) - freeAt(b))[0]!;
+      const agent = preferred.find((candidate) => freeAt(candidate) <= nowMs) ?? soonest;
       return { agent, freeAtMs: freeAt(agent) };
     },
 

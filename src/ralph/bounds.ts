@@ -18,6 +18,7 @@ const maxWordsLength = 300;
 const maxCommitProblemLength = 2000;
 const maxReasonLength = 4000;
 const maxTitleLength = 200;
+const maxHandoverLength = 8 * 1024;
 
 /** Shortens texts so that no part of a secret is left. */
 interface RecordRedactor {
@@ -56,6 +57,7 @@ const boundAttempt = <Attempt extends DeferredAttempt>(attempt: Attempt, redacto
     // Only a reason before the promise can be longer. Its end is next to the promise.
     blocked: blocked && endOf(blocked, maxReasonLength),
     gate: attempt.gate && boundGate(attempt.gate, redactor),
+    ...(attempt.handover && { handover: beginningOf(attempt.handover, maxHandoverLength) }),
     ...(attempt.ticked && {
       ticked: attempt.ticked.slice(0, maxListed).map((title) => beginningOf(title, maxTitleLength)),
     }),

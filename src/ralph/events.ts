@@ -1,5 +1,5 @@
 import type { AgentEvent } from './agent-events.ts';
-import type { IterationRecord, DeferredAttempt, TaskCount } from './record.ts';
+import type { AgentSwitch, IterationRecord, DeferredAttempt, TaskCount } from './record.ts';
 import type { AgentChoice, Workspace, RunPlan, CommandOrigin } from './plan.ts';
 import type { ControlCommand } from './control.ts';
 
@@ -69,6 +69,8 @@ export type RunEvent =
       readonly repository?: { readonly branch: string | null } | null;
       readonly at: string;
     }
+  /** The next iteration is run by another rung of the ladder. */
+  | { readonly type: 'agent-switched'; readonly switched: AgentSwitch; readonly at: string }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly agent: AgentChoice; readonly at: string }
   | { readonly type: 'agent'; readonly event: AgentEvent }
   /** The tasks were edited while the agent works. Looked at once a second, so an agent that is fast causes none. */

@@ -1,5 +1,7 @@
 import { cleanText } from './promise/clean.ts';
 import { createEcho } from './promise/echo.ts';
+import { withoutBlocks } from './handover/blocks.ts';
+import { findHandover } from './handover/find.ts';
 import { unknownUsage, type AgentError, type AgentEvent, type TurnEnd, type Usage } from './agent-events.ts';
 import { type Denials, type IterationRecord, type RepeatedCall } from './record.ts';
 import { type RunPlan } from './plan.ts';
@@ -20,9 +22,12 @@ export type Verdict = Pick<
   | 'error'
   | 'denied'
   | 'blocked'
+  | 'handover'
 >;
 
 interface Observed extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> {
+  /** The agent may leave notes for the next iteration. */
+  readonly handover?: boolean;
   /** Prefixes of lines that the agent CLI itself prints after the agent's message. */
   readonly trailer?: readonly string[];
 }
@@ -65,8 +70,8 @@ export const observeIteration = (observed: Observed, prompt: string) => {
     /** The agent has printed the promise, so the iteration need not be stopped. */
     promised: speech.promised,
 
-    /** The end of the last message of the agent. */
-    lastWords: () => speech.lastWords(structured),
+    /** The end of the last message of the agent, without handover notes. */
+    lastWords: () => withoutBlocks(cleanText(speech.lastWords(structured))),
 
     /** Usage so far; null if the agent has not reported any. */
     usage: () => usage,
@@ -86,13 +91,15 @@ export const observeIteration = (observed: Observed, prompt: string) => {
         error: problem,
         denied: denials.all(),
         blocked: problem === null ? blocked : null,
+        ...(observed.handover && { handover: speech.handover(structured) }),
       };
     },
   };
 };
 
 /** What the agent says. If it prints events (`structured`), stray lines of plain text are not its messages. */
-const createSpeech = ({ trailer, ...promises }: Observed, prompt: string) => {
+const createSpeech = ({ trailer, completionPromise, blockedPromise }: Observed, prompt: string) => {
+  const promises = { completionPromise, blockedPromise };
   const inMessages = createSearch(promises, {
     isEcho: createEcho(prompt, 'at length'),
     isTrailer: () => false,
@@ -128,6 +135,10 @@ const createSpeech = ({ trailer, ...promises }: Observed, prompt: string) => {
     },
     promised: () => inMessages.judge().found,
     judge: (structured: boolean) => (structured ? inMessages : inPlainText).judge(),
+    handover: (structured: boolean): string | null =>
+      structured
+        ? findHandover(lastMessage.text(), { ...promises, prompt, isTrailer: () => false })
+        : findHandover(lastPlainText.text(), { ...promises, prompt, isTrailer: (line) => isTrailer(line, trailer) }),
     lastWords(structured: boolean): string {
       if (structured) return lastMessage.text();
       const lines = lastPlainText.text().split('\n');

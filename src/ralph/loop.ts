@@ -9,6 +9,7 @@ import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits
 import { decide, outOfIterations, stopByPromise } from './policy.ts';
 import { rejectUnread } from './unread-context.ts';
 import { createAgentPool } from './agent-pool.ts';
+import { type Turn, nextTurn } from './ladder.ts';
 import type { RunTotals } from './totals.ts';
 
 /** What a gate knows about the iteration. */
@@ -103,6 +104,8 @@ export type IterationChanges = Pick<IterationRecord, 'git' | 'commit' | 'commitP
 /** The state in which a run starts or resumes. */
 export interface LoopState {
   readonly last: IterationRecord | null;
+  /** The iteration before the last. */
+  readonly earlier: IterationRecord | null;
   /** When the cooldown of an agent ends, by its key. */
   readonly cooldowns: ReadonlyMap<string, number>;
   /** The iteration whose gate was interrupted: only the gate is run again. */
@@ -117,7 +120,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
     firstCooldownMs: 30 * plan.retryDelayMs,
     random: host.random,
   });
-  let { last, pending } = state;
+  let { last, earlier, pending } = state;
   const verdict = last && stopByPromise(plan, last);
   if (verdict) return end(verdict, host);
   for (;;) {
@@ -127,7 +130,10 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
       await pause(plan, last, host);
       continue;
     }
-    const { agent, freeAtMs } = pending ? { agent: agentOf(plan, pending), freeAtMs: 0 } : pool.next(nowMs(host));
+    const turn = nextTurn(plan, { last, earlier });
+    const { agent, freeAtMs } = pending
+      ? { agent: agentOf(plan, pending), freeAtMs: 0 }
+      : pool.next(nowMs(host), turn?.rung);
     if (freeAtMs > nowMs(host)) {
       const tooLong = waitsTooLong(plan, host.totals(), { agent, freeAtMs });
       if (tooLong) return end(tooLong, host);
@@ -139,7 +145,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
     if (denied) return end(denied, host);
 
     const again = pending !== null;
-    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, last }, host));
+    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, turn, last }, host));
     const record = await passGate(plan, { ended, again }, host);
     if (record === null) return end(gateInterrupted(ended, host), host);
     pending = null;
@@ -151,7 +157,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
     }
     await persist(record, host);
     await host.publish();
-    last = record;
+    [earlier, last] = [last, record];
 
     const spent = { elapsedMs: host.elapsedMs(), nowMs: nowMs(host) };
     const decision = decide({
@@ -166,18 +172,23 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
   }
 };
 
-interface Turn {
+interface Next {
   readonly plan: RunPlan;
   readonly agent: AgentChoice;
+  /** null without a ladder. */
+  readonly turn: Turn | null;
   readonly last: IterationRecord | null;
 }
 
 /** Runs one agent and returns its record, without the gate. */
-const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promise<IterationRecord> => {
+const runIteration = async ({ plan, agent, turn, last }: Next, host: LoopHost): Promise<IterationRecord> => {
   const { finishedIterations, deferred } = host.totals();
   const iteration = finishedIterations + 1;
   const started = host.now();
   const startTicks = host.ticks();
+  // An attempt that was deferred has announced it.
+  if (turn?.switched && deferred.length === 0)
+    host.emit({ type: 'agent-switched', switched: turn.switched, at: started.toISOString() });
   host.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
   const { text: prompt, context } = await host.prompt(iteration, last);
   const observer = observeIteration({ ...plan, trailer: host.trailer(agent) }, prompt);
@@ -215,6 +226,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
     tasks: null,
     context,
     ticked,
+    ...(turn && { rung: turn.rung, ...(turn.switched && { switched: turn.switched }) }),
     deferred,
   };
   return host.withoutSecrets(record);

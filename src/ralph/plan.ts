@@ -24,7 +24,7 @@ export interface RunPlan {
   /** The name of the source of the change. */
   readonly source: string;
   readonly module: string | null;
-  /** In order of preference. */
+  /** In order of preference, or the rungs of a ladder from the first to the last. */
   readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
   /** The agent and the verify commands run in a sandbox. */
@@ -37,6 +37,10 @@ export interface RunPlan {
   readonly failFast: boolean;
   /** Changes are committed after each iteration. */
   readonly commit: boolean;
+  /** Iterations leave notes for the next ones. */
+  readonly handover: boolean;
+  /** The agents are the rungs of a ladder. Otherwise each is a fallback for those before it. */
+  readonly ladder: boolean;
   readonly retryDelayMs: number;
   readonly firstIteration: number;
   readonly gate: GatePlan;

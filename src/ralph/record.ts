@@ -72,6 +72,12 @@ export interface IterationRecord {
   readonly repeated: RepeatedCall | null;
   /** Identifies the added context that its prompt had: null if there was none, missing in older records. */
   readonly context?: string | null;
+  /** The rung of the ladder that was its turn, from 1; missing without --escalate. */
+  readonly rung?: number;
+  /** Set if its rung is another one than that of the iteration before. */
+  readonly switched?: AgentSwitch;
+  /** The notes that it left for the next iterations; null if there are none, missing with --no-handover. */
+  readonly handover?: string | null;
   /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
   readonly deferred: readonly DeferredAttempt[];
 }
@@ -92,6 +98,18 @@ export interface Denials {
   readonly message: string;
   /** --allow-all would allow all of it. */
   readonly allowAllHelps?: true;
+}
+
+/** A step on the ladder of agents. */
+export interface AgentSwitch {
+  /** The first iteration after it. */
+  readonly iteration: number;
+  /** As on the command line: `claude:opus`. */
+  readonly from: string;
+  readonly to: string;
+  /** From 1. */
+  readonly rung: number;
+  readonly why: string;
 }
 
 export interface RepeatedCall {

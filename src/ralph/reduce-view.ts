@@ -37,6 +37,8 @@ export const initialView = (
   workspace: facts.previous?.workspace ?? null,
   failFast: plan.failFast,
   commit: plan.commit,
+  ...(!plan.handover && { handover: false }),
+  ...(plan.ladder && { ladder: true }),
   tasks: null,
   uncommitted: [],
   elapsedMs: facts.previous?.elapsedMs ?? 0,
@@ -53,9 +55,9 @@ export const initialView = (
   endedAt: null,
 });
 
-/** It is known again when the run ends. */
-const withoutEnd = (view: RunView): Omit<RunView, 'changed' | 'changeDeleted'> => {
-  const { changed: _, changeDeleted: __, ...rest } = view;
+/** Leaves out what is known again when the run ends, and settings that may be turned off. */
+const withoutEnd = (view: RunView): Omit<RunView, 'changed' | 'changeDeleted' | 'handover' | 'ladder'> => {
+  const { changed: _, changeDeleted: __, handover: ___, ladder: ____, ...rest } = view;
   return rest;
 };
 
@@ -71,6 +73,8 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
         waiting: null,
         updatedAt: event.at,
       };
+    case 'agent-switched':
+      return { ...view, switched: event.switched, updatedAt: event.at };
     case 'iteration-pending':
       return { ...view, pending: event.record, updatedAt: event.at };
     case 'iteration-finished':

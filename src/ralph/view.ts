@@ -1,5 +1,5 @@
 import type { AgentChoice, GatePlan, Limits, Workspace, SettingsAtStart } from './plan.ts';
-import type { IterationRecord, TaskCount } from './record.ts';
+import type { AgentSwitch, IterationRecord, TaskCount } from './record.ts';
 import type { DiffStat, Stop, StopReason, Uncommitted, RunEvent } from './events.ts';
 import type { Usage } from './agent-events.ts';
 import type { Requested } from './control.ts';
@@ -46,6 +46,12 @@ export interface RunView extends RunTotals {
   readonly failFast: boolean;
   /** Changes are committed after each iteration. */
   readonly commit: boolean;
+  /** Set if iterations leave no notes for the next ones. */
+  readonly handover?: false;
+  /** Set if the agents are the rungs of a ladder. */
+  readonly ladder?: true;
+  /** The last switch on the ladder; missing without one. */
+  readonly switched?: AgentSwitch;
   /** Task counts at the end; null while it runs, or if there are no tasks. */
   readonly tasks: TaskCount | null;
   /** Work that was in no commit at the end; missing in older runs. */

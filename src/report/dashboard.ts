@@ -19,6 +19,7 @@ import { pausedText, requestText } from './steering.ts';
 import { type Column, renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { toolText } from './tool-lines.ts';
+import { switchText } from './ladder.ts';
 
 /** The result of one change of a batch. */
 export interface Outcome {
@@ -155,6 +156,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
       return { activity: 'paused', waitsUntilMs: null };
     case 'resumed':
       return { activity: 'working' };
+    case 'agent-switched':
     case 'attempt-deferred':
     case 'iteration-pending':
     case 'notice':
@@ -206,6 +208,8 @@ const stepsOf = (
       return [pausedText(view)];
     case 'resumed':
       return ['Resumed.'];
+    case 'agent-switched':
+      return [switchText(event.switched, view)];
     case 'run-started':
       return event.plan.allowAll ? [allAllowed(event.plan)] : [];
     case 'iteration-finished': {

@@ -1,10 +1,12 @@
 import type { RunEvent } from '../ralph/events.ts';
+import type { AgentChoice } from '../ralph/plan.ts';
 import type { IterationRecord, TaskCount } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 import { atTime, clockTime, duration, secondsTime } from '../text/format.ts';
 import { canvasOf } from './canvas.ts';
 import { type IntroductionOptions, introduce, shownCommand } from './introduction.ts';
 import { mentionLines, resultText, ruleText } from './iteration-lines.ts';
+import { switchText } from './ladder.ts';
 import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { pausedText, requestText } from './steering.ts';
@@ -49,6 +51,8 @@ const ownLines = (event: RunEvent, context: EventContext): string[] => {
   switch (event.type) {
     case 'run-started':
       return introduce(event, options, terminal);
+    case 'agent-switched':
+      return ['', ...message(switchText(event.switched, view), 'yellow')];
     case 'iteration-started':
       return startLines(event, context);
     case 'notice':
@@ -87,13 +91,20 @@ const styledMessage = (text: string, style: Style, terminal: Terminal): string[]
 const stamp = (at: string, { isInteractive }: Terminal): string =>
   isInteractive ? '' : `${secondsTime(new Date(at))} `;
 
-const startLines = (event: Of<'iteration-started'>, { view, terminal, options }: EventContext): string[] => {
+const startLines = (event: Of<'iteration-started'>, context: EventContext): string[] => {
+  const { view, terminal } = context;
   const of = view.maxIterations === null ? '' : `/${view.maxIterations}`;
-  const by = view.agents.length > 1 ? `, ${options.harness(event.agent.harness).title}` : '';
+  const by = view.agents.length > 1 ? `, ${agentName(event.agent, context)}` : '';
   const title = `Iteration ${event.iteration}${of}${by}`;
   const clock = clockTime(new Date(event.at));
   const text = terminal.isInteractive ? ruleText(title, clock, terminal) : `${stamp(event.at, terminal)}${title}`;
   return ['', terminal.style('bold', text)];
+};
+
+/** `Claude Code`, or `Claude Code opus` for a rung of a ladder, where agents may differ only in their models. */
+const agentName = ({ harness, model }: AgentChoice, { view, options }: EventContext): string => {
+  const { title } = options.harness(harness);
+  return view.ladder && model !== null ? `${title} ${oneLine(model)}` : title;
 };
 
 const resultLines = ({ record, at }: Of<'iteration-finished'>, context: EventContext): string[] => {
@@ -120,18 +131,18 @@ const tamperingAdvice = ({ gate }: IterationRecord, { workspace }: RunView): str
 };
 
 /** How the run continues after a deferred attempt, in one line. At the end of the run, its last iteration says it. */
-const deferredLines = (event: RunEvent, { deferred, view, terminal, options }: EventContext): string[] => {
+const deferredLines = (event: RunEvent, context: EventContext): string[] => {
+  const { deferred, view, terminal } = context;
   if (deferred === null || event.type === 'iteration-finished') return [];
-  const { title } = options.harness(deferred.attempt.harness);
-  const problem = problemText(deferred, view.agents.length > 1 ? title : null);
-  return styledMessage(`${problem}${continuation(event, deferred, options)}`, 'yellow', terminal);
+  const problem = problemText(deferred, view.agents.length > 1 ? agentName(deferred.attempt, context) : null);
+  return styledMessage(`${problem}${continuation(event, deferred, context)}`, 'yellow', terminal);
 };
 
-const continuation = (event: RunEvent, { attempt }: Deferred, { harness }: EventLineOptions): string => {
+const continuation = (event: RunEvent, { attempt }: Deferred, context: EventContext): string => {
   if (event.type === 'waiting') return ` Resuming ${whenText(event)}.`;
   if (event.type !== 'iteration-started') return '';
   const isOther = event.agent.harness !== attempt.harness || event.agent.model !== attempt.model;
-  return isOther ? ` Falling back to ${harness(event.agent.harness).title}.` : ' Trying again.';
+  return isOther ? ` Falling back to ${agentName(event.agent, context)}.` : ' Trying again.';
 };
 
 /** `Usage limit reached (HTTP 429).`, or `OpenCode: usage limit reached (HTTP 429).` if there are several agents. */

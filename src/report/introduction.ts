@@ -88,9 +88,9 @@ const rowsOf = (event: RunStarted, options: IntroductionOptions, terminal: Termi
   ];
 };
 
-const agentTexts = ({ agents }: RunPlan, { harness }: IntroductionOptions): string[] =>
+const agentTexts = ({ agents, ladder }: RunPlan, { harness }: IntroductionOptions): string[] =>
   agents.flatMap(({ harness: name, model }, index) => [
-    `${index === 0 ? '' : 'fallback: '}${fullTitle(harness(name))}`,
+    `${index === 0 ? '' : ladder ? 'then: ' : 'fallback: '}${fullTitle(harness(name))}`,
     model === null ? 'default model' : oneLine(model),
   ]);
 

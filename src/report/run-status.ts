@@ -1,10 +1,11 @@
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
+import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import { currentStatus, isOpen, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
-import { loopOwner, queuedBy, readRun } from '../store/state.ts';
+import { hasHandover, loopOwner, queuedBy, readRun } from '../store/state.ts';
 import { type Canvas, canvasOf } from './canvas.ts';
 import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
@@ -40,7 +41,10 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
     const queued = queue && { pid: queue.pid, host: queue.host, since: queue.since };
     const leftovers =
       status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
-    return terminal.printResult(`${safeJson({ change, status, queued, view, leftovers, iterations: records })}\n`);
+    const handover = view && (await keptNotes(change, request));
+    return terminal.printResult(
+      `${safeJson({ change, status, queued, view, leftovers, handover, iterations: records })}\n`,
+    );
   }
   if (queue !== null)
     terminal.printResult(
@@ -52,9 +56,16 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
       `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
-  const lines = renderRun(shown, { ...facts, records, alive, table: true }, canvasOf(terminal));
+  const kept = hasHandover(project, change) ? { handover: await keptNotes(change, request) } : {};
+  const lines = renderRun(shown, { ...facts, ...kept, records, alive, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
 };
+
+/** The notes for the next iteration. Imported only when needed. */
+const keptNotes = async (
+  change: string,
+  { project, env }: Pick<StatusRequest, 'project' | 'env'>,
+): Promise<HandoverNotes> => (await import('../store/handover.ts')).loadHandover({ project, change, env });
 
 /** A change that a batch has yet to start. Imported only when needed. */
 const queueLines = async (change: string, owner: LockOwner, { style, symbols }: Canvas): Promise<string[]> => {

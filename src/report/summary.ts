@@ -1,11 +1,14 @@
 import { hasArchive } from '../changes/folders.ts';
 import { type Uncommitted } from '../ralph/events.ts';
+import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import type { RunView } from '../ralph/view.ts';
 import { dayTime, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
 import { fact } from './facts.ts';
+import { handoverLines } from './handover.ts';
+import { rungFact } from './ladder.ts';
 import type { Canvas } from './canvas.ts';
 import { oneLine } from './shorten.ts';
 import { usageText } from './figures.ts';
@@ -17,6 +20,8 @@ export interface SummaryFacts {
   readonly records: readonly IterationRecord[];
   /** While it runs; otherwise the view has them. */
   readonly tasks?: RunView['tasks'];
+  /** The notes that Spool has kept, also of earlier runs. */
+  readonly handover?: HandoverNotes;
   /** The titles of tasks that are not done. */
   readonly openTasks?: readonly string[];
   readonly now: Date;
@@ -33,6 +38,7 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
     ...line('Change', view.changeDeleted ? 'deleted' : ''),
     ...line('Tasks', tasksText(view.tasks ?? facts.tasks ?? null, facts.openTasks ?? [])),
     ...line('Run', runText(view, facts.now)),
+    ...line('Agent', rungFact(view)),
     ...line('Spent', usageText(totalUsage(view))),
     ...line('Changed', changedText(view)),
     ...(view.uncommitted ?? []).flatMap((left) =>
@@ -42,6 +48,9 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
     ...line('Scenarios', scenariosText(view)),
     ...troubles.slice(-maxTroubles).flatMap((one, index) => line(index === 0 ? 'Trouble' : '', troubleText(one))),
     ...line('', earlier > 0 ? `and ${earlier} more before` : ''),
+    ...(view.status === 'complete' ? [] : handoverLines(facts.records, facts.handover)).flatMap((text, index) =>
+      line(index === 0 ? 'Handover' : '', text),
+    ),
   ];
 };
 

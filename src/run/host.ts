@@ -13,6 +13,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
+import { createHandover, type Handover } from './handover.ts';
 import type { NextIteration } from './services.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
@@ -26,7 +27,8 @@ import { maxTimerMs } from '../process/timers.ts';
 export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWorkTracker(context);
   const gate = createGate(context);
-  const buildPrompt = createPromptBuilder(context);
+  const handover = createHandover(context);
+  const buildPrompt = createPromptBuilder(context, handover);
   const runAgent = createAgentRunner(context);
   let tasksBefore: readonly Task[] = [];
   const { control } = context;
@@ -84,6 +86,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     save: async (record) => {
       ensureRunState(context);
       control.takeRequests();
+      handover.add(record);
       appendRecord(context.project, context.plan.change, record);
     },
     admit: async () => (await context.cluster?.admit(nextIteration(context))) ?? null,
@@ -106,7 +109,7 @@ const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' |
   env,
 });
 
-const createPromptBuilder = (context: RunContext): LoopHost['prompt'] => {
+const createPromptBuilder = (context: RunContext, handover: Pick<Handover, 'quoted'>): LoopHost['prompt'] => {
   const { target, workProject, plan, folder, view } = context;
   const readAssignment = createAssignmentReader(context);
   const readContext = createContextReader(context);
@@ -122,6 +125,7 @@ const createPromptBuilder = (context: RunContext): LoopHost['prompt'] => {
       iteration,
       contextContent,
       lastResult: describeResult(last, view()),
+      handoverNotes: handover.quoted(),
       ...scenariosToProve(context),
     });
     writeSafely(renameEarlier(iterationPrompt(folder, iteration)), text, 'create');

@@ -15,6 +15,7 @@ import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeadline } from './deadline.ts';
 import { checkStart, lockRun } from './check-start.ts';
+import { createHandover } from './handover.ts';
 import { createLoopHost } from './host.ts';
 import { createChangeOf } from './new-change.ts';
 import { createNotifier } from './notify/notify.ts';
@@ -69,6 +70,7 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
   const at = new Date().toISOString();
   emit({ type: 'run-started', plan, workspace, commands, guarded, ...format, tasks, repository, at });
   context.control.started();
+  if (planned.startsOver) createHandover(context).startOver();
   if (!plan.gate.allowTampering) await announceUnsettled(context);
   deadline.giveGrace(options.stopGrace);
   try {
@@ -101,6 +103,7 @@ const recordComplete = async ({ project, plan, workspace, guard, env }: RunConte
 
 const initialLoopState = ({ previous, cooldowns }: Planned): LoopState => ({
   last: previous?.last ?? null,
+  earlier: previous?.earlier ?? null,
   cooldowns: new Map(Object.entries(cooldowns)),
   pending: previous?.view.pending ?? null,
 });

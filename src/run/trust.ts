@@ -149,6 +149,7 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
     options.worktree || (specs.length > 1 && parallel > 1) || Boolean(previous?.view.workspace?.worktree);
   const uses: Readonly<Record<CommandKey, boolean>> = {
     harness: true,
+    escalate: true,
     // A resumed run keeps commands that the user gave it.
     verify: isSame(plan.gate.verify, verifyIn(config, change)),
     worktreeSetup: hasWorktree || Boolean(plan.gate.redFirst),
@@ -228,7 +229,7 @@ const originsOf = (request: TrustRequest, trusted: readonly CheckedSetting[], ru
   const { change } = plan;
   const { explicit } = specOf(request, change);
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
-  const origin = (key: CommandKey, command: string): CommandOrigin => {
+  const origin = (key: CommandOrigin['key'], command: string): CommandOrigin => {
     if (explicit.has(key)) return { key, command, ...givenBy(key), hash: null, trusted: null };
     const setting = fromFile(sourceFor(config, change, key));
     if (!setting?.commands.includes(command))

@@ -1,6 +1,7 @@
 import { readSafely } from '../files/safe.ts';
 import { isOpen, type RunView } from '../ralph/view.ts';
 import type { ChangeRef } from './change-ref.ts';
+import { adoptHandover } from './handover.ts';
 import { checkpointsFile, historyFile, stepsFile, tipsFile } from './paths.ts';
 import { writeStart, writeState } from './save-state.ts';
 import { withWorkspace, writeTransferred } from './transfer.ts';
@@ -12,7 +13,8 @@ import { appendLine, linesIn } from './user-record/lines.ts';
 /*
  * Brings a run of a worker into a project whose user may land it, continue it, and have runs of their own. The worker is
  * another user, whose agents may have written what it sends. So only what describes this run is taken: no context, no
- * accepted goal, no landing, no prompt, no other run, and no command that was set on the worker's machine.
+ * accepted goal, no landing, no prompt, no other run, and no command that was set on the worker's machine. Its handover
+ * notes are quoted in prompts anyway.
  */
 
 export interface AdoptedRun {
@@ -38,6 +40,7 @@ export const adoptRun = (of: ChangeRef, { view: sent, prompt, branch, base, file
   addLines(tipsFile(folder), linesAbout(run, files.get('record/tips')));
   addLines(checkpointsFile(folder), linesAbout(run, files.get('record/checkpoints')));
   addLines(stepsFile(folder), [`${run} running`, ...(isOpen(view) ? [] : [`${run} ${view.status}`])]);
+  adoptHandover(of, run, files.get('record/handover.json'));
   writeStart(project, view);
   writeState(project, view);
 };

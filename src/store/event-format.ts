@@ -28,6 +28,7 @@ import {
 } from '../text/shape.ts';
 import {
   agent,
+  agentSwitch,
   agents,
   attempt,
   causes,
@@ -116,6 +117,8 @@ const plan: Shape<RunPlan> = named(
     limits: required(limits),
     failFast: required(boolean),
     commit: required(boolean),
+    handover: withDefault(true, boolean),
+    ladder: withDefault(false, boolean),
     retryDelayMs: required(number),
     firstIteration: required(count),
     gate: required(gatePlan),
@@ -147,6 +150,10 @@ export const runEvent: Shape<RunEvent> = named(
       format: droppedIfInvalid(text),
       tasks: droppedIfInvalid(orNull(tasks)),
       repository: droppedIfInvalid(orNull(repository)),
+      at: required(isoTime),
+    }),
+    'agent-switched': object<Fields<RunEvent, 'agent-switched'>>({
+      switched: required(agentSwitch),
       at: required(isoTime),
     }),
     'iteration-started': object<Fields<RunEvent, 'iteration-started'>>({

@@ -45,6 +45,7 @@ interface TaggedSchema {
 
 export const eventMeanings: Readonly<Record<RunEvent['type'], string>> = {
   'run-started': 'A run starts or is resumed',
+  'agent-switched': 'Another rung of the ladder runs the next iteration',
   'iteration-started': 'An agent is started',
   agent: 'The agent says or does something',
   'tasks-changed': 'Tasks were ticked, added or removed while the agent works',

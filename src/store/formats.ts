@@ -2,6 +2,7 @@ import { defaultBlockedPromise } from '../ralph/defaults.ts';
 import { type AgentChoice, type GatePlan, type Workspace, type SettingsAtStart } from '../ralph/plan.ts';
 import { type AgentError, type Usage } from '../ralph/agent-events.ts';
 import type {
+  AgentSwitch,
   Denials,
   FileChange,
   GateReport,
@@ -186,11 +187,24 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
+const no: Shape<false> = shape((value) => (value === false ? false : undefined), { const: false });
+
 const denials: Shape<Denials> = object<Denials>({
   tools: withFallback([], validItems(text)),
   message: required(text),
   allowAllHelps: droppedIfInvalid(yes),
 });
+
+export const agentSwitch: Shape<AgentSwitch> = named(
+  'AgentSwitch',
+  object<AgentSwitch>({
+    iteration: required(count),
+    from: required(text),
+    to: required(text),
+    rung: required(count),
+    why: required(text),
+  }),
+);
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
@@ -228,6 +242,9 @@ const attemptFields: Fields<DeferredAttempt> = {
   ticked: droppedIfInvalid(validItems(text)),
   repeated: withFallback(null, orNull(repeated)),
   context: droppedIfInvalid(orNull(text)),
+  handover: droppedIfInvalid(orNull(text)),
+  rung: droppedIfInvalid(count),
+  switched: droppedIfInvalid(agentSwitch),
 };
 
 export const attempt: Shape<DeferredAttempt> = named('DeferredAttempt', object<DeferredAttempt>(attemptFields));
@@ -370,6 +387,9 @@ export const parseView: Shape<RunView> = named(
     workspace: withDefault(null, orNull(workspace)),
     failFast: withDefault(false, boolean),
     commit: withDefault(true, boolean),
+    handover: droppedIfInvalid(no),
+    ladder: droppedIfInvalid(yes),
+    switched: droppedIfInvalid(agentSwitch),
     tasks: withFallback(null, orNull(tasks)),
     uncommitted: withFallback([], validItems(uncommitted)),
     elapsedMs: withDefault(0, number),

@@ -12,7 +12,8 @@ import type { Project } from './project.ts';
  *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock, .spool/.state/archive.lock
  *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
- *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, control.jsonl,
+ *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, handover.md,
+ *                                              control.jsonl,
  *                                              lock, queued, taken-out, landed.json, land.log, agent/, copies/
  *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the notes
  *                                              (store/notes.ts)
@@ -73,6 +74,7 @@ export const ralphFolder = (project: Project, change: string) => join(allRunsFol
 export const stateFile = (project: Project, change: string) => join(ralphFolder(project, change), 'state.json');
 export const historyFile = (project: Project, change: string) => join(ralphFolder(project, change), 'history.jsonl');
 export const contextFile = (project: Project, change: string) => join(ralphFolder(project, change), 'context.txt');
+export const handoverFile = (project: Project, change: string) => join(ralphFolder(project, change), 'handover.md');
 export const controlFile = (project: Project, change: string) => join(ralphFolder(project, change), 'control.jsonl');
 export const lockFile = (project: Project, change: string) => join(ralphFolder(project, change), 'lock');
 /** While the change is in the queue of a batch. */
@@ -116,6 +118,7 @@ export const tipsFile = (record: string) => join(record, 'tips');
 export const basesFile = (record: string) => join(record, 'bases');
 export const checkpointsFile = (record: string) => join(record, 'checkpoints');
 export const recordedContextFile = (record: string) => join(record, 'context.txt');
+export const recordedHandoverFile = (record: string) => join(record, 'handover.json');
 /** The line that Spool added to the context when a landing failed. */
 export const landingNoteFile = (record: string) => join(record, 'landing-note');
 export const landingFile = (record: string) => join(record, 'landing.json');

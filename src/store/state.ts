@@ -3,7 +3,7 @@ import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readText, statsOf } from '../files/read.ts';
 import { type Project } from './project.ts';
-import { isWorkspaceOf, stateFile, lockFile, queueFile, startFile } from './paths.ts';
+import { handoverFile, isWorkspaceOf, stateFile, lockFile, queueFile, startFile } from './paths.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
 import { parseView } from './formats.ts';
 import { readableVersions, upgradeView } from './upgrade.ts';
@@ -66,6 +66,10 @@ const readUnlessFolder = (file: string, fallback: string | null): string | null 
     throw error;
   }
 };
+
+/** Whether iterations of the change have left notes, without looking at them. */
+export const hasHandover = (project: Project, changeId: string): boolean =>
+  statsOf(handoverFile(project, changeId)) !== undefined;
 
 /** Returns the process that runs this change now; null if there is none. */
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>

@@ -30,9 +30,9 @@ export interface Setting {
 }
 
 /** A setting of the config file that runs commands. */
-export type CommandKey = 'harness' | 'verify' | 'worktreeSetup' | 'notify';
+export type CommandKey = 'harness' | 'escalate' | 'verify' | 'worktreeSetup' | 'notify';
 
-const commandKeys: readonly CommandKey[] = ['harness', 'verify', 'worktreeSetup', 'notify'];
+const commandKeys: readonly CommandKey[] = ['harness', 'escalate', 'verify', 'worktreeSetup', 'notify'];
 
 export const includeSource = '.worktreeinclude';
 
@@ -103,7 +103,7 @@ const configSettings = ({ values, changes, customHarnesses: custom }: Config, fi
     ([id, part]) =>
       commandKeys.flatMap((key) => {
         const value = part[key];
-        const commands = key === 'harness' ? customIn(String(value ?? ''), custom) : listOf(value);
+        const commands = isAgents(key) ? customIn(String(value ?? ''), custom) : listOf(value);
         if (commands.length === 0) return [];
         const named = scriptLines(key, commands).map((command) => namedBy(key, command, { files, roots }));
         return [{ source: sourceOf(key, id), commands, hash: hashOfCommands(commands), ...mergeScripts(named) }];
@@ -124,9 +124,11 @@ const ownSettings = (
 
 /** The values that are shell commands. */
 const scriptLines = (key: CommandKey, commands: readonly string[]): readonly string[] => {
-  if (key === 'harness') return [];
+  if (isAgents(key)) return [];
   return key === 'notify' ? commands.filter((target) => parseTarget(target)?.kind === 'command') : commands;
 };
+
+const isAgents = (key: CommandKey): boolean => key === 'harness' || key === 'escalate';
 
 /** Returns the custom agents: `mine:some/model,opencode` → `mine`. */
 const customIn = (harness: string, custom: readonly Harness[]): string[] => {

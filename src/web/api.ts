@@ -26,13 +26,13 @@
 import type { AgentError, Usage } from '../ralph/agent-events.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { Ledger, ProofCount } from '../ralph/proof.ts';
-import type { GateReport, IterationRecord, TaskCount } from '../ralph/record.ts';
+import type { GateReport, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 
 export type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 export type { RunEvent } from '../ralph/events.ts';
 export type { ScenarioProof } from '../ralph/proof.ts';
-export type { FileChange, GateReport, GateRun, IterationRecord, TaskCount } from '../ralph/record.ts';
+export type { FileChange, GateReport, GateRun, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
 export type { RunView } from '../ralph/view.ts';
 
 /** Every POST must have it: a form or a link of another site cannot send it. */
@@ -225,6 +225,10 @@ export interface IterationSummary {
   readonly checkpoint: string | null;
   /** How many attempts were deferred. */
   readonly deferred: number;
+  /** The step on the ladder of agents before it; null if there was none. */
+  readonly switched: AgentSwitch | null;
+  /** The notes that it left for the next iterations. */
+  readonly handover: string | null;
 }
 
 export type IterationOutcome =

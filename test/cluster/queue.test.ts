@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -30,8 +31,16 @@ test('only what the remote has is queued', async () => {
   });
   expect(await cluster.query('select id from spool.change')).toEqual([]);
   cluster.git('push', '--quiet', 'origin', 'main');
-  expect(await cluster.spool('queue', 'add', '003-01')).toMatchObject({ code: 0 });
+  // The longest labels that are allowed still fit into the index.
+  const labels = (count: number) =>
+    Array.from({ length: count }, (_, index) => `--label=${String(index).padStart(60, 'n')}=${randomText(100)}`);
+  const tooMany = await cluster.spool('queue', 'add', '003-01', ...labels(13));
+  expect(tooMany).toMatchObject({ code: 2, stderr: expect.stringContaining('--label can be given 12 times at most') });
+  expect(await cluster.spool('queue', 'add', '003-01', ...labels(12))).toMatchObject({ code: 0 });
 });
+
+/** The index compresses repetitions. */
+const randomText = (length: number) => randomBytes(length).toString('hex').slice(0, length);
 
 test('workers follow labels and priorities, and share requirements one after the other', async () => {
   const [low, high, special, one, two] = ['003-01_low', '003-02_high', '003-03_special', '004-01_one', '004-02_two'];

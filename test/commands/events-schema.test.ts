@@ -73,6 +73,11 @@ const runs: readonly { readonly what: string; readonly agent: string[]; readonly
     flags: ['--verify', 'grep -q done work.txt'],
   },
   { what: 'failed', agent: ['echo oops >&2; exit 3'], flags: ['--fail-fast'] },
+  {
+    what: 'with handover notes, and with a switch on the ladder',
+    agent: [`exit 1`, `printf '<handover>\\nNext: b\\n</handover>\\n'; exit 1`, promise],
+    flags: ['--escalate', 'opencode:a,opencode:b', '--no-commit'],
+  },
   { what: 'blocked', agent: [says('<promise>BLOCKED</promise>')], flags: [] },
   { what: 'deferred, then a limit', agent: [`${says(limited)}; exit 1`, 'true'], flags: ['--max-iterations', '1'] },
   {

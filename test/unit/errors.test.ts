@@ -23,6 +23,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'no-sandbox': ['bubblewrap is not installed', 'Install it with: apt-get install bubblewrap'],
   'bad-value': [text, text, text],
   'min-above-max': [3, 2],
+  'ladder-and-harness': [text, text],
   'two-prompts': [],
   'unchecked-limit': ['--max-cost', 'Codex reports no cost', '--max-duration'],
   'same-promise': [text],

@@ -68,6 +68,7 @@ test('files of a project or worktree outside of .spool are written with a check 
 const shortening: Readonly<Record<string, string>> = {
   'errors.ts': 'cuts between words',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
+  'ralph/handover/notes.ts': 'the records are redacted',
   'ralph/ledger-bounds.ts': 'the ledger is redacted',
   'ralph/prompt-scenarios.ts': 'the records are redacted, and the titles are in the specs that the agent reads',
   'ralph/prompt.ts': 'the records are redacted',

@@ -77,7 +77,7 @@ const trustProbed = async (
   const { env, terminal } = invocation;
   const { options, explicit, config } = resolved;
   const needed = new Set([
-    ...(explicit.has('harness') ? [] : [sourceOf('harness')]),
+    ...(explicit.has('harness') ? [] : [sourceOf('harness'), sourceOf('escalate')]),
     ...chosen.map(({ name }) => sourceOf(`harnesses.${name}`)),
   ]);
   await requireTrust({ project, config, needed, env, consent: consentOn(terminal, !json && options.interactive) });

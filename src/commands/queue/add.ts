@@ -28,7 +28,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     project: key,
     id: target.id,
     priority: numberOf(rawFlags.priority, '--priority'),
-    labels: labelsOf(rawFlags.label),
+    labels: neededLabels(rawFlags.label),
     requirements: [...claimsOf(target, project.root).keys()],
     request: {
       v: 1,
@@ -103,10 +103,20 @@ const numberOf = (value: unknown, flag: string): number => {
   return Number(value);
 };
 
-/** Throws for a label that is not `name=value`. */
+const neededLabels = (value: unknown): string[] => {
+  const labels = labelsOf(value);
+  if (labels.length > maxLabels)
+    throw userError('bad-value', '--label', `can be given ${maxLabels} times at most`, `${labels.length} labels`);
+  return labels;
+};
+
+/** More do not fit into the index by which workers find a change. */
+const maxLabels = 12;
+
+/** Sorted, each once. Throws for a label that is not `name=value`. */
 export const labelsOf = (value: unknown): string[] => {
   const labels = value === undefined ? [] : ([value].flat() as string[]);
   const wrong = labels.find((label) => !/^[\w.-]{1,60}=[\w.:/@-]{1,100}$/.test(label));
   if (wrong !== undefined) throw userError('bad-value', '--label', 'must be name=value, such as agent=claude', wrong);
-  return labels;
+  return [...new Set(labels)].toSorted();
 };

@@ -17,8 +17,6 @@ export interface Allowed {
 export interface Ending {
   readonly counts: boolean;
   readonly tag: Tag;
-  /** The text up to and including the tag. */
-  readonly evidence: string;
   /** Why it does not count. */
   readonly why: string | null;
   /** It resembles the tag, but is not exactly it. */
@@ -36,7 +34,7 @@ export const judgeEnding = (text: string, promise: string, allowed: Allowed): En
   const tag = nearMiss ? near.tag : exact;
   if (tag === null) return null;
   const why = whyNot(text, tag, allowed) ?? (nearMiss ? near.why : null);
-  return { counts: why === null, tag, evidence: wordsUpTo(text, tag), why, nearMiss };
+  return { counts: why === null, tag, why, nearMiss };
 };
 
 /**

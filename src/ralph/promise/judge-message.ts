@@ -1,3 +1,4 @@
+import { blankBlocks, blocksIn, type HandoverBlock } from '../handover/blocks.ts';
 import { cleanText } from './clean.ts';
 import { saysNothing } from './tag-position.ts';
 import { type Ending, judgeEnding, type Allowed, nothing, whyNot, wordsUpTo } from './judge-ending.ts';
@@ -37,19 +38,23 @@ export const findIn = (tail: Tail, promises: Promises, reading: Reading): Findin
   // Cleaned in two parts, to know where the part that was not scanned yet begins.
   const context = cleanText(tail.text.slice(0, tail.scannedUpTo));
   const text = context + cleanText(tail.text.slice(tail.scannedUpTo));
-  const endings = endingsOf(text, promises, reading);
+  const blocks = blocksIn(text);
+  const endings = endingsOf(blankBlocks(text), blocks, { promises, reading });
   const { done, gaveUp } = endings;
   const tags = tagsFrom(text, context.length, promises).slice(-maxMentions);
   const nearMisses = Object.values(endings).flatMap((ending) => (ending?.nearMiss ? [ending.tag] : []));
   return {
     found: done?.counts ?? false,
-    evidence: done?.counts ? done.evidence : null,
-    blocked: gaveUp?.counts ? reasonAt(text, gaveUp.tag, { promises, reading }) : null,
+    evidence: done?.counts ? wordsUpTo(text, done.tag) : null,
+    blocked: gaveUp?.counts ? reasonAt(blankBlocks(text), gaveUp.tag, { promises, reading }) : null,
     mentions: [
       ...tail.earlier.flatMap((tag) => mentionBefore(tag, reading)),
       ...[...tags, ...nearMisses].flatMap((tag) => {
         const ending = Object.values(endings).find((one) => one?.tag.start === tag.start);
-        return ending?.counts ? [] : mentionOf(text, tag, { reading, why: ending?.why ?? null });
+        const inNotes = blocks.some(({ start, end }) => start <= tag.start && tag.start < end);
+        return ending?.counts
+          ? []
+          : mentionOf(text, tag, { reading, why: inNotes ? inHandover : (ending?.why ?? null) });
       }),
     ],
   };
@@ -57,8 +62,15 @@ export const findIn = (tail: Tail, promises: Promises, reading: Reading): Findin
 
 type Endings = Readonly<Record<'done' | 'gaveUp', Ending | null>>;
 
-/** An agent that prints both promises gave up: the completion promise may then come before the other. */
-const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises, reading: Reading): Endings => {
+/**
+ * An agent that prints both promises gave up: the completion promise may then come before the other. The text has blanks
+ * in place of handover notes. A completion promise before them is not the end of the message.
+ */
+const endingsOf = (
+  text: string,
+  blocks: readonly HandoverBlock[],
+  { promises: { completionPromise, blockedPromise }, reading }: { promises: Promises; reading: Reading },
+): Endings => {
   const judge = (upTo: number, promise: string, allowed: Allowed): Ending | null => {
     const ending = judgeEnding(text.slice(0, upTo), promise, allowed);
     return ending?.counts && reading.isEcho(text, ending.tag)
@@ -70,13 +82,20 @@ const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises
     below: (lines) => lines.every(reading.isTrailer),
     why: reading.hint === null ? nothing.why : `${nothing.why} (${reading.hint})`,
   };
+  const judgeDone = (upTo: number): Ending | null => {
+    const ending = judge(upTo, completionPromise, onlyTrailers);
+    const isLast = !blocks.some(({ start, end }) => ending !== null && start > ending.tag.start && end <= upTo);
+    return ending?.counts && !isLast ? { ...ending, counts: false, why: beforeHandover } : ending;
+  };
   const gaveUp = judge(text.length, blockedPromise, isReason);
-  const done = judge(text.length, completionPromise, onlyTrailers);
+  const done = judgeDone(text.length);
   if (!gaveUp?.counts || done?.counts) return { done, gaveUp };
-  return { done: judge(gaveUp.tag.start, completionPromise, onlyTrailers), gaveUp };
+  return { done: judgeDone(gaveUp.tag.start), gaveUp };
 };
 
 const repeatsPrompt = 'it repeats the prompt';
+const inHandover = 'it was in the handover notes';
+const beforeHandover = 'the handover notes came after it, and the promise must be the last line';
 
 /** A longer text is not a reason, but further work. */
 const maxReasonLength = 4000;

@@ -6,6 +6,7 @@ import { createFolder } from '../../files/folders.ts';
 import { filesInside, readInside } from '../../files/inside.ts';
 import { removeSafely } from '../../files/safe.ts';
 import type { Sandbox } from '../../process/sandbox-types.ts';
+import { longestReport } from '../../proof/reports/read-report.ts';
 import { newPrivateFolder } from '../../store/folders.ts';
 
 export interface ReportFile {
@@ -35,7 +36,6 @@ interface ReportFilesRequest {
 const reportsVariable = 'SPOOL_REPORTS';
 
 const mostFiles = 500;
-const longestReport = 32 * 1024 * 1024;
 
 /**
  * Called right before the command starts. The folder is new and empty, and its name is unpredictable. A file that a

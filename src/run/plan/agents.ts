@@ -1,4 +1,4 @@
-import type { AgentChoice, RunPlan } from '../../ralph/plan.ts';
+import { type AgentChoice, agentKey, type RunPlan } from '../../ralph/plan.ts';
 import { checkLimits } from './reported-limits.ts';
 import type { RunSpec } from '../spec.ts';
 import type { RunServices } from '../services.ts';
@@ -11,15 +11,19 @@ export interface UsableAgents {
 
 /** Returns the agents of a plan that are installed. Throws if none is. */
 export const usableAgents = (
-  plan: Pick<RunPlan, 'agents' | 'limits'>,
+  plan: Pick<RunPlan, 'agents' | 'limits' | 'ladder'>,
   { project, cwd }: Pick<RunSpec, 'project' | 'cwd'>,
   { findHarness, env, missingAgent }: Pick<RunServices, 'findHarness' | 'env' | 'missingAgent'>,
 ): UsableAgents => {
   const lookup = { env, cwds: [cwd, project.root] };
   const candidates = plan.agents.map((agent) => ({ agent, problem: missingAgent(findHarness(agent.harness), lookup) }));
-  const agents = candidates
+  const installed = candidates
     .filter(({ problem }) => problem === null)
     .map(({ agent }) => (findHarness(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
+  // Rungs of a harness that chooses its model itself are one rung.
+  const agents = plan.ladder
+    ? installed.filter((agent, index) => installed.findIndex((each) => agentKey(each) === agentKey(agent)) === index)
+    : installed;
   const missing = candidates.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignoredModels = plan.agents

@@ -4,7 +4,7 @@ import { noTime } from '../../config/values.ts';
 import { userError } from '../../errors.ts';
 import type { Change } from '../../changes/source.ts';
 import { limitsOf, mapLimits } from '../../ralph/limits.ts';
-import type { AgentChoice, GatePlan, Limits, RunPlan } from '../../ralph/plan.ts';
+import type { GatePlan, Limits, RunPlan } from '../../ralph/plan.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { newRunId } from '../../store/run-id.ts';
 
@@ -26,7 +26,7 @@ export const createPlan = ({ target, options, explicit }: CreatePlanRequest, vie
     change: target.id,
     source: target.source,
     module: target.module,
-    agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),
+    ...(view ? agentsOnResume(view, options, explicit) : newAgents(options)),
     allowAll: options.allowAll,
     // A run never leaves its sandbox: --fresh starts one without it.
     sandbox: options.sandbox || (view?.sandbox ?? false),
@@ -38,6 +38,7 @@ export const createPlan = ({ target, options, explicit }: CreatePlanRequest, vie
     gate: chooseGate(options, view, choose),
     failFast: choose('failFast', view?.failFast, options.failFast),
     commit: choose('commit', view?.commit, options.commit),
+    handover: choose('handover', view && view.handover !== false, options.handover),
     retryDelayMs: options.retryDelay,
     firstIteration: (view?.pending?.iteration ?? view?.finishedIterations ?? 0) + 1,
   };
@@ -102,13 +103,20 @@ const nextTime = (clock: string, now: Date): number => {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hours, minutes).getTime();
 };
 
+type Agents = Pick<RunPlan, 'agents' | 'ladder'>;
+
+const newAgents = (options: Options): Agents => ({ agents: agentsOf(options), ladder: options.escalate !== null });
+
 /** A model that was set when the run began is kept, even for agents that were added to the config file since. */
-const agentsOnResume = (
-  previous: RunView,
-  { harness, model }: Options,
-  explicit: ReadonlySet<FlagName>,
-): readonly AgentChoice[] => {
+const agentsOnResume = (previous: RunView, options: Options, explicit: ReadonlySet<FlagName>): Agents => {
+  const { harness, model } = options;
   const firstModel = previous.settings?.explicit.includes('model') ? (previous.agents[0]?.model ?? null) : model;
-  if (explicit.has('harness')) return agentsOf({ harness, model: explicit.has('model') ? model : firstModel });
-  return explicit.has('model') ? previous.agents.map((agent) => ({ harness: agent.harness, model })) : previous.agents;
+  if (explicit.has('escalate')) return newAgents(options);
+  if (explicit.has('harness'))
+    return { agents: agentsOf({ harness, model: explicit.has('model') ? model : firstModel }), ladder: false };
+  if (!explicit.has('model')) return { agents: previous.agents, ladder: previous.ladder ?? false };
+  // One model for all of them is no ladder.
+  const names = previous.agents.map((agent) => agent.harness);
+  const others = previous.ladder ? [...new Set(names)] : names;
+  return { agents: others.map((name) => ({ harness: name, model })), ladder: false };
 };

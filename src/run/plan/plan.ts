@@ -39,6 +39,8 @@ export interface Planned {
   readonly settings: SettingsAtStart;
   /** Lines for the user about the plan. */
   readonly notices: readonly string[];
+  /** It continues no earlier run: the last one is complete, or the user asked for a fresh start. */
+  readonly startsOver: boolean;
   /** null if state.json is intact. */
   readonly damage: Damage | null;
   /** Identifies the version of the files that the plan is based on. */
@@ -57,6 +59,8 @@ interface Interrupted {
   /** The view that was read from state.json, with secrets redacted. */
   readonly saved: RunView;
   readonly last: IterationRecord | null;
+  /** The iteration before the last. */
+  readonly earlier: IterationRecord | null;
   /** Records before its last one may be missing. */
   readonly isCut: boolean;
 }
@@ -77,6 +81,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
     cooldowns: recorded?.cooldowns ?? {},
     settings: settingsAtStart(request, resumed),
     notices: previous ? noticesOf(request, { plan, previous, changed, isRefused: previous !== resumed }, lastRun) : [],
+    startsOver: previous === null && (request.options.fresh || recorded === null || recorded.status === 'complete'),
     damage: damageOf(lastRun, recorded),
     version: lastRun.version,
   };
@@ -118,7 +123,7 @@ const loadInterrupted = ({ project, target, env }: PlanRequest, saved: RunView):
   // The process may have been killed between saving a record and saving the state.
   const { records: all, isCut } = lastRecords(project, target.id, 2);
   const records = all.filter((record) => record.run === view.run);
-  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null, isCut };
+  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null, earlier: records.at(-2) ?? null, isCut };
 };
 
 /** Rejects a pending promise if the completion promise has changed since. */

@@ -69,16 +69,22 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
   };
 };
 
+type AgentSettings = Pick<Options, 'harness' | 'model' | 'escalate'>;
+
 /** The agents have their models in their names. A model that the caller sets applies to all of them. */
 const agentSettings = (
-  { harness, model }: Pick<Options, 'harness' | 'model'>,
-  { agents, settings }: RunView,
+  { harness, model, escalate }: AgentSettings,
+  { agents, ladder, settings }: RunView,
   isTaken: (name: FlagName) => boolean,
-): Pick<Options, 'harness' | 'model'> => {
+): AgentSettings => {
   const hadModel = settings?.explicit.includes('model') ?? false;
-  if (!isTaken('harness')) return { harness, model: isTaken('model') && hadModel ? agents[0]!.model : model };
-  if (isTaken('model')) return { harness: agents.map(agentKey).join(','), model: null };
-  return { harness: agents.map((agent) => agent.harness).join(','), model };
+  const before = agents.map(agentKey).join(',');
+  if (!isTaken('escalate')) return { harness, model, escalate };
+  if (!isTaken('harness'))
+    return { harness, model: isTaken('model') && hadModel ? agents[0]!.model : model, escalate: null };
+  if (isTaken('model')) return { harness: before, model: null, escalate: ladder ? before : null };
+  const names = agents.map((agent) => agent.harness);
+  return { harness: (ladder ? [...new Set(names)] : names).join(','), model, escalate: null };
 };
 
 const nothingToResume = (change: string, view: RunView | null) => {
@@ -98,6 +104,8 @@ const settingsOf = (view: RunView): Settings => {
   return {
     harness: view.agents.map(agentKey).join(','),
     model: view.agents[0]?.model ?? null,
+    escalate: view.ladder ? view.agents.map(agentKey).join(',') : null,
+    handover: view.handover !== false,
     completionPromise: view.completionPromise,
     blockedPromise: view.blockedPromise,
     minIterations: view.minIterations,

@@ -22,6 +22,8 @@ const identityFields = [
   'workspace',
   'failFast',
   'commit',
+  'handover',
+  'ladder',
   'settings',
 ] as const satisfies readonly (keyof RunView)[];
 

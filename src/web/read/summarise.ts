@@ -20,6 +20,8 @@ export const summarise = (record: IterationRecord): IterationSummary => {
     commit: record.commit,
     checkpoint: record.checkpoint,
     deferred: record.deferred.length,
+    switched: record.switched ?? null,
+    handover: record.handover ?? null,
   };
 };
 

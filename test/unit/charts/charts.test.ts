@@ -46,6 +46,8 @@ const iteration = (number: number, more: Partial<IterationSummary> = {}): Iterat
   commit: null,
   checkpoint: null,
   deferred: 0,
+  switched: null,
+  handover: null,
   ...more,
 });
 

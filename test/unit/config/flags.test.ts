@@ -45,6 +45,16 @@ describe('parseValue', () => {
       ['slack:general', null],
       ['', null],
     ],
+    ladder: [
+      ['claude:haiku,claude:opus', 'claude:haiku,claude:opus'],
+      [' opencode , codex:gpt ', 'opencode , codex:gpt'],
+      ['claude', null],
+      ['claude,claude', null],
+      ['claude:opus, claude:opus', null],
+      ['claude,', null],
+      ['claude,-x', null],
+      ['', null],
+    ],
     events: [
       ['complete', ['complete']],
       ['failed, waiting', ['failed', 'waiting']],

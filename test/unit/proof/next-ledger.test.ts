@@ -59,7 +59,12 @@ const gate = (
   };
 };
 
-const source = { id, file: 'a.test.ts', line: 1, test: { kind: 'test' as const, title: 'x', isName: false, inactive: null } };
+const source = {
+  id,
+  file: 'a.test.ts',
+  line: 1,
+  test: { kind: 'test' as const, title: 'x', isName: false, inactive: null },
+};
 
 describe('the state of a scenario after a gate', () => {
   const verify = ['npm run check'];

@@ -112,7 +112,7 @@ const run = async (
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const state = { last: null, cooldowns: new Map(), pending: null, ...changes.state };
+  const state = { last: null, earlier: null, cooldowns: new Map(), pending: null, ...changes.state };
   const reason = await runLoop(whole, state, host);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');

@@ -72,6 +72,8 @@ export const planWith = (facts: Partial<RunPlan> = {}): RunPlan => ({
   limits: noLimits,
   failFast: false,
   commit: true,
+  handover: true,
+  ladder: false,
   retryDelayMs: 1000,
   firstIteration: 1,
   gate: noGate,

@@ -134,6 +134,12 @@ const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
           {event.agent.model !== null && ` (${event.agent.model})`}
         </p>
       );
+    case 'agent-switched':
+      return (
+        <p class="step tone-warn" title={exactTime(at)}>
+          Agent: {event.switched.to}, because {event.switched.why}
+        </p>
+      );
     case 'gate-started':
       return (
         <p class="step" title={exactTime(at)}>

@@ -59,8 +59,11 @@ const Settings = ({ view }: { readonly view: RunView }) => {
     ['Run', view.run],
     [
       'Agents',
-      view.agents.map(({ harness, model }) => (model === null ? harness : `${harness} (${model})`)).join(', '),
+      view.agents
+        .map(({ harness, model }) => (model === null ? harness : `${harness} (${model})`))
+        .join(view.ladder ? ', then ' : ', '),
     ],
+    ['Agent since', view.switched ? `iteration ${view.switched.iteration}: ${view.switched.why}` : null],
     ['Permissions', view.allowAll ? 'everything allowed' : 'own rules of the agent'],
     ['Sandbox', view.sandbox ? 'yes' : 'no'],
     ['Done', `when it prints <promise>${view.completionPromise}</promise>`],
