@@ -49,7 +49,7 @@ export const createResults = () => {
 export type Results = ReturnType<typeof createResults>;
 
 /** Never between the two halves of a character. */
-export const cut = (text: string, length: number): string => {
+const cut = (text: string, length: number): string => {
   if (text.length <= length) return text;
   const part = text.slice(0, length);
   return /[\ud800-\udbff]$/.test(part) ? part.slice(0, -1) : part;

@@ -147,7 +147,8 @@ const checkPlan = ({ plan, points }: Frame): void => {
 };
 
 /** What runners count in comments at the end. */
-const summary = /^#\s*(?:tests|suites|pass|fail|ok|skip|skipped|todo|cancelled|time|duration_ms)\b[\s=]*[\d.]*\w*\s*$/;
+const summary =
+  /^#\s{0,8}(?:tests|suites|pass|fail|ok|skip|skipped|todo|cancelled|time|duration_ms)\b[\s=]{0,8}\d{0,12}(?:\.\d{1,12})?\w{0,4}$/;
 
 const directiveOf = (text: string | undefined): Point['directive'] =>
   text === undefined ? null : /^skip/i.test(text) ? 'skipped' : /^todo/i.test(text) ? 'todo' : null;
