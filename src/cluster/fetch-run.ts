@@ -1,14 +1,7 @@
 import { branchOf } from '../changes/branch.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
-import {
-  borrowObjects,
-  fetchFromMirror,
-  fetchRefs,
-  pushRefs,
-  readRemoteRefs,
-  type Remote,
-} from '../git/remote.ts';
+import { borrowObjects, fetchFromMirror, fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
 import { messageOf, readStoredFile, readStoredFiles } from '../git/stored-files.ts';
 import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
