@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const source = join(root, 'src', 'web', 'page');
 
 /** The style sheets, in the order of the cascade. */
-const styles = ['theme', 'base', 'shell', 'overview', 'run', 'conversation', 'diff', 'charts', 'dialog'];
+const styles = ['theme', 'base', 'shell', 'overview', 'run', 'conversation', 'diff', 'charts', 'proof', 'dialog'];
 
 /**
  * Writes the page and returns the modules that it consists of.

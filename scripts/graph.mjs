@@ -12,6 +12,7 @@ const rooms = [
   ['errors', 'every error that a user can cause'],
   ['files', 'opens what is below .spool, safely'],
   ['ralph', 'decisions: loop, policy, promise, prompt, events, view'],
+  ['charts', 'charts of a run as data, drawn as SVG'],
   ['secrets', 'finds keys and passwords in output'],
   ['process', 'running a process, shells, process trees'],
   ['git', 'all git operations'],
@@ -25,6 +26,7 @@ const rooms = [
   ['sandbox', 'confines agents to the project'],
   ['run', 'one run, from its start to its result; several at a time'],
   ['land', 'rebases, verifies and merges a branch'],
+  ['publish', 'pushes a branch and opens its pull request'],
   ['cluster', 'many machines: queue, worker, fence'],
   ['report', 'terminal, JSON, board, status'],
   ['web', 'the page in the browser: its server, what it reads and how it steers'],
@@ -38,13 +40,15 @@ const rooms = [
 /** Rooms that a room may not import although they are below it. */
 const closed = {
   ralph: ['text', 'errors', 'files'],
+  charts: ['errors', 'files'],
   run: ['report'],
   land: ['report'],
-  cluster: ['report', 'land'],
-  report: ['run', 'land', 'cluster', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
-  web: ['run', 'land', 'sandbox', 'trust', 'guard', 'harness'],
+  publish: ['run', 'sandbox', 'trust', 'guard', 'harness', 'config'],
+  cluster: ['report', 'land', 'publish'],
+  report: ['run', 'land', 'publish', 'cluster', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
+  web: ['run', 'land', 'publish', 'sandbox', 'trust', 'guard', 'harness'],
   commands: ['page'],
-  cli: ['page', 'web', 'run', 'land', 'cluster', 'git', 'harness', 'store', 'changes'],
+  cli: ['page', 'web', 'run', 'land', 'publish', 'cluster', 'git', 'harness', 'store', 'changes'],
 };
 
 /** The folders in changes/ that are a source of changes. Only what creates its files may know one. */
@@ -52,7 +56,7 @@ const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
 const creators = new Set(['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
 /** What the page may import besides its own files: pure modules, and the types of the API. */
-const inBrowser = /^(?:text|ralph)\/|^web\/(?:page\/|api\.ts$)/;
+const inBrowser = /^(?:text|ralph|charts)\/|^web\/(?:page\/|api\.ts$)/;
 
 /** @param {string} file A path below src/. */
 export const roomOf = (file) => {
@@ -99,7 +103,7 @@ export const problemsIn = (imports) => {
   const foreign = [...imports].flatMap(([from, targets]) =>
     targets
       .filter(({ to }) => roomOf(from) === 'page' && !inBrowser.test(to))
-      .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/ and web/api.ts`),
+      .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/, charts/ and web/api.ts`),
   );
   return [
     ...foreign,

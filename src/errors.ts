@@ -132,7 +132,7 @@ const table = {
   'no-remote': {
     exit: 2,
     text: (name: string) =>
-      `This repository has no remote "${name}", through which workers exchange their work. Add one with "git remote add", or name another with --remote.`,
+      `This repository has no remote "${name}". Add one with "git remote add", or name another with --remote.`,
   },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${shortened(problem)}` },
   'no-project': {
@@ -357,15 +357,16 @@ const table = {
   },
   'no-branch': {
     exit: 2,
-    text: (branch: string, how: string) => `No branch ${branch} to land. Create it with: ${how}`,
+    text: (branch: string, verb: string, how: string) => `No branch ${branch} to ${verb}. Create it with: ${how}`,
   },
   'no-base': {
     exit: 2,
-    text: (branch: string) => `Cannot tell which branch ${branch} started from. Pass --onto <branch>.`,
+    text: (branch: string, flag: string) => `Cannot tell which branch ${branch} started from. Pass ${flag} <branch>.`,
   },
   'not-complete': {
     exit: 2,
-    text: (change: string, why: string) => `${change} is not complete (${why}). Land it anyway with --force.`,
+    text: (change: string, why: string, verb: 'Land' | 'Publish' = 'Land') =>
+      `${change} is not complete (${why}). ${verb} it anyway with --force.`,
   },
   'in-queue': {
     exit: 2,
@@ -380,6 +381,28 @@ const table = {
     exit: 2,
     text: (worktree: string, branch: string, what: string) =>
       `${worktree} has work that is not on ${branch}: ${what}. Commit it there first.`,
+  },
+  'own-branch': {
+    exit: 2,
+    text: (branch: string, why: string) => `${branch} is not published: ${why}.`,
+  },
+  'not-published': {
+    exit: 1,
+    text: (branch: string, remote: string, why: string) => `${branch} was not pushed to ${remote}: ${shortened(why)}.`,
+  },
+  'remote-ahead': {
+    exit: 1,
+    text: (branch: string, remote: string) =>
+      `${remote} has commits on ${branch} that are not here and that Spool did not push, so nothing was pushed. Look at them with: ${commandLine('git', 'fetch', remote, branch)}`,
+  },
+  'pull-closed': {
+    exit: 1,
+    text: (url: string, reopen: string) =>
+      `The pull request of this branch was closed (${url}), so nothing was pushed. Reopen it with: ${reopen}`,
+  },
+  'no-pull': {
+    exit: 1,
+    text: (branch: string, why: string) => `No pull request for ${branch}: ${shortened(why)}.`,
   },
   'land-conflict': {
     exit: 1,
@@ -510,12 +533,17 @@ const table = {
   },
   'no-gh': {
     exit: 1,
-    text: (inProject: string | null) =>
+    text: (needed: string, inProject: string | null) =>
       inProject === null
-        ? '--from-issue needs gh, the GitHub CLI, which is not on PATH. Install it (https://cli.github.com) and sign in with: gh auth login'
-        : `--from-issue needs gh, the GitHub CLI. ${inProject} is in the project, so it is not run: anyone with write access could have put it there. Install it outside the project (https://cli.github.com).`,
+        ? `${needed} needs gh, the GitHub CLI, which is not on PATH. Install it (https://cli.github.com) and sign in with: gh auth login`
+        : `${needed} needs gh, the GitHub CLI. ${inProject} is in the project, so it is not run: anyone with write access could have put it there. Install it outside the project (https://cli.github.com).`,
   },
   'gh-signed-out': { exit: 1, text: () => 'gh, the GitHub CLI, is not signed in. Sign in with: gh auth login' },
+  'old-gh': {
+    exit: 1,
+    text: (needed: string) =>
+      `${needed} needs a newer gh, the GitHub CLI: the installed one does not know an option. Update it (https://cli.github.com).`,
+  },
   'no-issue': { exit: 1, text: (issue: string, why: string) => `Cannot read issue ${issue}: ${shortened(why)}.` },
   'ids-exhausted': {
     exit: 2,
@@ -698,9 +726,9 @@ const quote = (text: string) => JSON.stringify(text);
 
 /** What Spool has written itself. */
 /** The command that holds the lock of a change. */
-type LockingCommand = 'ralph' | 'archive' | 'land' | 'rewind';
+type LockingCommand = 'ralph' | 'archive' | 'land' | 'rewind' | 'publish';
 
-const participles = { archive: 'archived', land: 'landed', rewind: 'rewound' } as const;
+const participles = { archive: 'archived', land: 'landed', rewind: 'rewound', publish: 'published' } as const;
 
 /** About a command that soon releases the lock; null for a run. */
 const busyText = (change: string, owner: string, command: LockingCommand): string | null =>

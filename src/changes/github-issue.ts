@@ -1,9 +1,7 @@
 import { userError } from '../errors.ts';
-import { runProgram } from '../process/program.ts';
-import { trustedProgram, untrustedAround, withTrustedPath } from '../process/trusted-path.ts';
-import { onPath } from '../process/which.ts';
+import { askGithub } from '../process/github-cli.ts';
 import { withoutControls } from '../text/controls.ts';
-import { duration, joinLines } from '../text/format.ts';
+import { joinLines } from '../text/format.ts';
 import { isObject, parseJson } from '../text/shape.ts';
 import { visibleTextOf } from './visible-text.ts';
 
@@ -39,50 +37,24 @@ const issueUrl = /^https:\/\/[\w.-]+(?::\d+)?\/[\w.-]+\/[\w.-]+\/(?:issues|pull)
 
 /** Reads an issue with the GitHub CLI, which is never taken from the project. Throws if it cannot be read. */
 export const readIssue = async ({ issue, cwd, env, stop }: IssueQuestion): Promise<Issue> => {
-  const untrusted = untrustedAround(cwd);
-  const path = env.PATH ?? '';
-  const binary = trustedProgram('gh', path, untrusted);
-  if (binary === null) throw userError('no-gh', onPath('gh', path));
-  const { code, stdout, stderr, isCut, isTimedOut } = await runProgram({
-    binary,
+  const answer = await askGithub({
     args: ['issue', 'view', issue.replace(/^#/, ''), '--json', 'number,title,body,url,state'],
-    env: { ...withTrustedPath(env, untrusted), ...plainAnswer },
     cwd,
+    project: cwd,
+    env,
     stop,
     patienceMs,
     longestOutput,
-    isUselessIfCut: true,
+    needed: '--from-issue',
   });
+  const tooLarge = `it is larger than ${longestBody / 1024} KB`;
   const unreadable = (why: string) => userError('no-issue', issue, why);
-  if (isCut) throw unreadable(`it is larger than ${longestBody / 1024} KB`);
-  if (isTimedOut) throw unreadable(`gh did not answer within ${duration(patienceMs)}`);
-  if (code === needsSignIn || stderr.includes('HTTP 401')) throw userError('gh-signed-out');
-  if (code !== 0) throw unreadable(firstLineOf(stderr) ?? `gh failed (exit code ${code ?? 'unknown'})`);
-  const found = issueIn(stdout);
+  if (!answer.ok) throw unreadable(answer.isTooLong ? tooLarge : answer.why);
+  const found = issueIn(answer.stdout);
   if (found === null) throw unreadable('the answer of gh is not an issue');
-  if (Buffer.byteLength(found.body) > longestBody) throw unreadable(`it is larger than ${longestBody / 1024} KB`);
+  if (Buffer.byteLength(found.body) > longestBody) throw unreadable(tooLarge);
   return found;
 };
-
-/** The exit code of gh if it needs to sign in. */
-const needsSignIn = 4;
-
-/** gh asks nothing, and writes neither colors nor notices into its answer. */
-const plainAnswer = {
-  GH_PROMPT_DISABLED: '1',
-  GH_NO_UPDATE_NOTIFIER: '1',
-  GH_FORCE_TTY: '',
-  GH_DEBUG: '',
-  CLICOLOR_FORCE: '0',
-};
-
-/** Without the name of the protocol and the part of the query, as in `GraphQL: Could not … (repository.issue)`. */
-const firstLineOf = (text: string): string | null =>
-  text
-    .split('\n')
-    .map((line) => joinLines(line).trim())
-    .map((line) => line.replace(/^GraphQL: (.*) \([\w.]+\)$/s, '$1').replace(/\.$/, ''))
-    .find((line) => line !== '') ?? null;
 
 const issueIn = (answer: string): Issue | null => {
   const value = parseJson(answer);

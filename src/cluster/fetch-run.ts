@@ -7,12 +7,13 @@ import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
 import { parseView } from '../store/formats.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
+import { openPrivateMirror } from '../store/private-mirror.ts';
 import { parseJson } from '../text/shape.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
 import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
-import { isAnnounced, openPrivateMirror, unknownState } from './published.ts';
+import { isAnnounced, unknownState } from './published.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'project' | 'request' | 'run' | 'detail' | 'fence' | 'open_fences'>;
 

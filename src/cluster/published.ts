@@ -1,8 +1,7 @@
-import { join } from 'node:path';
+import { openPrivateMirror } from '../store/private-mirror.ts';
 import { git } from '../git/call/git.ts';
-import { borrowObjects, fetchRefs, inMirror, openMirror, type Remote } from '../git/remote.ts';
+import { borrowObjects, fetchRefs, inMirror, type Remote } from '../git/remote.ts';
 import { messageOf, readStoredFile } from '../git/stored-files.ts';
-import { newPrivateFolder } from '../store/folders.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
 import { fenceRef, type FenceNote, mirrored, parseFence } from './fence.ts';
@@ -98,14 +97,6 @@ export const readPublished = async (
   const commit = await commitAt(remote.mirror, own);
   if (commit === null || !isAnnounced(row, commit)) return { why: unknownState };
   return readStoredFile(remote.mirror, commit, path);
-};
-
-/** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */
-export const openPrivateMirror = async (url: string, env: NodeJS.ProcessEnv): Promise<Remote | Problem> => {
-  const folder = newPrivateFolder(env);
-  const remote = { mirror: join(folder, 'mirror.git'), url };
-  const problem = await openMirror(remote, folder);
-  return problem === null ? remote : { why: problem };
 };
 
 /** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */

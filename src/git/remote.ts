@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { entriesOf, filesBelow } from '../files/folders.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
-import { git, type GitCall, type GitResult } from './call/git.ts';
+import { git, type GitCall, type GitResult, toUtf8 } from './call/git.ts';
 import { reasonFor } from './outcome.ts';
 
 /*
@@ -56,17 +56,29 @@ const isLock = (name: string): boolean => name.endsWith('.lock');
 export const inMirror = (mirror: string): Pick<GitCall, 'cwd' | 'env'> => ({ cwd: mirror, env: { GIT_DIR: mirror } });
 
 export type RemoteRefs =
-  { readonly ok: true; readonly refs: ReadonlyMap<string, string> } | { readonly ok: false; readonly why: string };
+  | {
+      readonly ok: true;
+      readonly refs: ReadonlyMap<string, string>;
+      /** The branch of HEAD, if that is among the names; null if it is not known. */
+      readonly main: string | null;
+    }
+  | { readonly ok: false; readonly why: string };
 
 /** Reads some refs of the remote. Those that it does not have are missing in the result. */
 export const readRemoteRefs = async (remote: Remote, names: readonly string[]): Promise<RemoteRefs> => {
-  const result = await onRemote(remote, ['ls-remote', 'origin', ...names], { networkMs: readMs });
+  const result = await onRemote(remote, ['ls-remote', '--symref', 'origin', ...names], { networkMs: readMs });
   if (result.code !== 0) return { ok: false, why: reasonFor(result) };
   const rows = result.stdout
     .split('\n')
     .filter(Boolean)
-    .map((line) => line.split('\t') as [string, string]);
-  return { ok: true, refs: new Map(rows.filter(([, ref]) => names.includes(ref)).map(([id, ref]) => [ref, id])) };
+    .map((line) => toUtf8(line).split('\t') as [string, string]);
+  const target = rows.find(([id, ref]) => ref === 'HEAD' && id.startsWith('ref: refs/heads/'))?.[0];
+  const refs = rows.filter(([id, ref]) => names.includes(ref) && !id.startsWith('ref: '));
+  return {
+    ok: true,
+    refs: new Map(refs.map(([id, ref]) => [ref, id])),
+    main: target?.slice('ref: refs/heads/'.length) ?? null,
+  };
 };
 
 export interface FetchOptions {

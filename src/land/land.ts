@@ -1,10 +1,8 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { configuredBase, commitsBeyond, currentBranch, dirtyPaths, prefixOf, tipOf } from '../git/branches.ts';
+import { configuredBase, commitsBeyond, prefixOf, tipOf } from '../git/branches.ts';
 import { deleteBranch, moveBranch, rangeBetween, resetKeeping } from '../git/move-branch.ts';
 import { discardWorktree, containsRepositories, isWorktree, removeWorktree } from '../git/linked-worktrees.ts';
-import { toUtf8 } from '../git/call/git.ts';
-import { findWorkTree, operationInProgress } from '../git/work-tree.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { deleteCopies } from '../changes/copies.ts';
 import { setLandingNote } from '../store/added-context.ts';
@@ -14,13 +12,13 @@ import { readLanded, writeLanded } from '../store/landed.ts';
 import { recordedBase } from '../store/user-record/branches.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
-import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
-import { joinLines, lineChanges, pluralise } from '../text/format.ts';
+import { lineChanges, pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { deletionNotices, filesLostWith, keptNotice } from '../run/workspace/provisioned-worktree.ts';
 import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
+import { whyDirty } from './dirty.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, interruptedMove, recoverDisplaced } from './recover.ts';
 import { rehearse } from './rehearse.ts';
@@ -84,10 +82,10 @@ const planLanding = async (request: LandRequest, staging: string): Promise<Landi
   if (tip === null) {
     const landed = readLanded(project, change);
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
-    throw userError('no-branch', branch, commandLine('spool', 'ralph', '--change', change, '--worktree'));
+    throw userError('no-branch', branch, 'land', commandLine('spool', 'ralph', '--change', change, '--worktree'));
   }
   const base = request.onto ?? (await findBase(request, branch));
-  if (base === null || base === branch) throw userError('no-base', branch);
+  if (base === null || base === branch) throw userError('no-base', branch, '--onto');
   const baseTip = await tipOf(project.root, base);
   if (baseTip === null) throw userError('bad-branch', base, 'no such branch; choose another with --onto.');
   const hasWorktree = await isWorktree(project.root, worktreePath(project, change));
@@ -139,23 +137,6 @@ const refuseDirty = async (landing: Landing): Promise<void> => {
   if (!hasWorktree) return;
   const dirtyReason = await whyDirty(landing, worktree);
   if (dirtyReason !== null) throw userError('dirty-worktree', relative(project.root, worktree), branch, dirtyReason);
-};
-
-/**
- * Returns why the work in the worktree is not all on the branch; null if it is. The copies of the change itself do not
- * count.
- */
-const whyDirty = async ({ project, target, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
-  const found = await findWorkTree(worktree, '');
-  const busy = found.kind === 'found' ? operationInProgress(found.tree) : null;
-  if (busy !== null) return `${busy} is in progress`;
-  const current = await currentBranch(worktree);
-  if (current !== branch) return `it is on ${current ?? 'no branch'}`;
-  const dirty = await dirtyPaths(worktree);
-  if (dirty === null) return 'git status failed in it';
-  const copies = planningPaths(project, target).map((path) => `${prefix}${path}`);
-  const file = dirty.map(toUtf8).find((path) => !isAmong(copies, path));
-  return file === undefined ? null : `${joinLines(file)} is not committed`;
 };
 
 /**

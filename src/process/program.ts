@@ -7,6 +7,8 @@ export interface ProgramCall {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** What the program reads from stdin; nothing if it is missing. */
+  readonly input?: string;
   /** Defaults to the working directory of Spool. */
   readonly cwd?: string | undefined;
   readonly patienceMs: number;
@@ -28,18 +30,21 @@ export interface ProgramOutput {
   readonly isTimedOut: boolean;
 }
 
-/** Runs a program without a shell and without input, and returns its output. Ends every process that it started. */
+/** Runs a program without a shell, and returns its output. Ends every process that it started. */
 export const runProgram = (call: ProgramCall): Promise<ProgramOutput> =>
   new Promise((resolve) => {
     const { binary, args, env, stop, cwd = process.cwd(), patienceMs, longestOutput } = call;
     const child = spawn(binary, args, {
       cwd,
       env: environmentIn(cwd, env),
-      stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
+      stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
       detached: process.platform !== 'win32',
       windowsHide: true,
     });
     if (child.pid) call.started?.(child.pid);
+    // A program may exit without reading it.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(call.input);
     const said = { stdout: '', stderr: '' };
     let [isCut, isTimedOut] = [false, false];
     const giveUp = () => {

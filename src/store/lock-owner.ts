@@ -18,7 +18,7 @@ export interface LockOwner {
   readonly command: LockingCommand;
 }
 
-const commands = ['ralph', 'archive', 'land', 'rewind'] as const;
+const commands = ['ralph', 'archive', 'land', 'rewind', 'publish'] as const;
 
 export type LockingCommand = (typeof commands)[number];
 

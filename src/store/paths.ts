@@ -134,6 +134,8 @@ export const guardFile = (record: string) => join(record, 'guard.json');
 /** The requests to runs that the user has sent. */
 export const requestsFile = (record: string) => join(record, 'requests');
 export const acceptedFile = (record: string) => join(record, 'accepted.json');
+/** What `spool publish` has pushed. */
+export const pushesFile = (record: string) => join(record, 'pushes');
 /** Which scenarios are proven by what. */
 export const ledgerFile = (record: string) => join(record, 'ledger.json');
 /** What the user has accepted of weakened tests. */

@@ -4,6 +4,7 @@
  *
  *   GET  /api/overview                                             Overview
  *   GET  /api/changes/:change                                      ChangeDetail
+ *   GET  /api/changes/:change/proof                                ProofDetail
  *   GET  /api/changes/:change/runs/:run                            RunDetail (:run may be `latest`)
  *   GET  …/runs/:run/iterations?from=1&to=500                      IterationPage
  *   GET  …/runs/:run/iterations/:n                                 IterationDetail
@@ -25,11 +26,13 @@
  */
 import type { AgentError, Usage } from '../ralph/agent-events.ts';
 import type { RunEvent } from '../ralph/events.ts';
+import type { Ledger, ProofCount } from '../ralph/proof.ts';
 import type { GateReport, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 
 export type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 export type { RunEvent } from '../ralph/events.ts';
+export type { ScenarioProof } from '../ralph/proof.ts';
 export type { FileChange, GateReport, GateRun, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
 export type { RunView } from '../ralph/view.ts';
 
@@ -163,6 +166,13 @@ export interface ChangeDetail {
   readonly runs: readonly RunSummary[];
   /** What `--add-context` has added and every iteration reads; null if nothing. */
   readonly context: string | null;
+}
+
+/** Which scenarios of a change are proven, as its specs are now. */
+export interface ProofDetail extends Pick<Ledger, 'scenarios' | 'unknown'> {
+  readonly count: ProofCount;
+  /** The gate that checked them last; null if none did. */
+  readonly gate: Pick<Ledger, 'run' | 'iteration' | 'at'> | null;
 }
 
 export interface RunDetail extends ChangeDetail {

@@ -1,4 +1,5 @@
 import { asUserError, UserError } from '../errors.ts';
+import { readScenarios } from '../report/proof/read.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { newTempIndex } from '../store/folders.ts';
 import type { Project } from '../store/project.ts';
@@ -124,6 +125,9 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const routes: readonly Route[] = [
     get('/api/overview', overview.read),
     get('/api/changes/:change', async (call) => runs.change(await rowOf(call))),
+    get('/api/changes/:change/proof', async ({ params }) =>
+      readScenarios({ project, env, change: await knownChange(subject, params.change!) }),
+    ),
     get(ofRun, async (call) => (await sourceOf(call)).detail()),
     get(`${ofRun}/iterations`, async (call) => iterationsOf(await sourceOf(call), call.query)),
     get(ofIteration, async (call) => iterationOf(await sourceOf(call), iterationNumber(call.params.n!))),

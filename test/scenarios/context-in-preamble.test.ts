@@ -5,6 +5,7 @@ import { change, createProject } from '../support/project.ts';
 const label = '## Additional Context (added by user mid-loop)';
 
 describe('Requirement: Integrate user-added context into preamble', () => {
+  // @scenario context-integration/integrate-user-added-context-into-preamble/context-section-when-context-exists
   test('Context section when context exists', async () => {
     const project = createProject({ agent: [promise] });
     await project.spool('ralph', '--add-context', 'Use the new API.', '--change', change);
@@ -16,6 +17,7 @@ describe('Requirement: Integrate user-added context into preamble', () => {
     expect(prompt.indexOf('## Your Task')).toBeLessThan(prompt.indexOf('## Change Proposal'));
   });
 
+  // @scenario context-integration/integrate-user-added-context-into-preamble/no-context-section-when-context-is-empty
   test('No context section when context is empty', async () => {
     const project = createProject({ agent: [promise] });
     project.write(`.spool/.state/ralph/${change}/context.txt`, ' \n\n');
@@ -27,6 +29,7 @@ describe('Requirement: Integrate user-added context into preamble', () => {
     expect(prompt.match(/\n---\n\n## Your Task\n/g)).toHaveLength(1);
   });
 
+  // @scenario context-integration/integrate-user-added-context-into-preamble/context-cleared-between-iterations
   test('Context cleared between iterations', async () => {
     const project = createProject({ agent: [waitsFor('go-on'), promise] });
     await project.spool('ralph', '--add-context', 'Use the new API.', '--change', change);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Context injection commands', () => {
+  // @scenario ralph-telemetry/context-injection-commands/add-context-appends-to-per-change-context-file
   test('Add context appends to per-change context file', async () => {
     const project = createProject();
 
@@ -15,6 +16,7 @@ describe('Requirement: Context injection commands', () => {
     expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe('Use the new API.\nMind $HOME & `quotes`.\n');
   });
 
+  // @scenario ralph-telemetry/context-injection-commands/clear-context-empties-the-per-change-context-file
   test('Clear context empties the per-change context file', async () => {
     const project = createProject();
     await project.spool('ralph', '--add-context', 'Use the new API.', '--change', change);

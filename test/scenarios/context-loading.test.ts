@@ -4,6 +4,7 @@ import { promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Load context from state directory', () => {
+  // @scenario context-integration/load-context-from-state-directory/load-existing-context-file
   test('Load existing context file', async () => {
     const project = createProject({ agent: [promise] });
     project.write(`.spool/.state/ralph/${change}/context.txt`, 'Written by hand.\nIn two lines.');
@@ -16,6 +17,7 @@ describe('Requirement: Load context from state directory', () => {
     expect(prompt).not.toContain('Of another change.');
   });
 
+  // @scenario context-integration/load-context-from-state-directory/handle-missing-context-file
   test('Handle missing context file', async () => {
     const project = createProject({ agent: [promise] });
 

@@ -3,6 +3,7 @@ import { promise, waitsFor } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Context is reloaded every iteration', () => {
+  // @scenario ralph-telemetry/context-is-reloaded-every-iteration/mid-loop-context-updates-appear-on-the-next-iteration
   test('Mid-loop context updates appear on the next iteration', async () => {
     const project = createProject({ agent: [waitsFor('go-on'), promise] });
 

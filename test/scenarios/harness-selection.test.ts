@@ -3,6 +3,7 @@ import { promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Harness selection and model', () => {
+  // @scenario ralph-loop/harness-selection-and-model/use-opencode-harness
   test('Use OpenCode harness', async () => {
     const project = createProject({ agent: [promise] });
 
@@ -18,6 +19,7 @@ describe('Requirement: Harness selection and model', () => {
     expect(project.history().map((record) => record.harness)).toEqual(['opencode', 'opencode']);
   });
 
+  // @scenario ralph-loop/harness-selection-and-model/pass-model-to-harness
   test('Pass model to harness', async () => {
     const project = createProject({ agent: [promise] });
 

@@ -3,6 +3,7 @@ import { fails, promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Rich iteration history and reporting', () => {
+  // @scenario ralph-telemetry/rich-iteration-history-and-reporting/each-iteration-records-exit-code-and-git-change-summary
   test('Each iteration records exit code and git change summary', async () => {
     const project = createProject({
       agent: [`printf 'a\\nb\\n' > new.txt; echo more >> README.md; exit 5`, `git rm -q new.txt; ${promise}`],
@@ -30,6 +31,7 @@ describe('Requirement: Rich iteration history and reporting', () => {
     for (const record of project.history()) expect(record.durationMs).toBeGreaterThan(0);
   });
 
+  // @scenario ralph-telemetry/rich-iteration-history-and-reporting/status-command-reports-recent-iteration-outcomes
   test('Status command reports recent iteration outcomes', async () => {
     const project = createProject({ agent: [fails(3), `echo x > new.txt; ${promise}`] });
     await project.spool('ralph', 'Build it.', '--change', change, '--retry-delay', '1ms');

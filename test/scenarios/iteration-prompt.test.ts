@@ -3,6 +3,7 @@ import { promise, says } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Iteration prompt includes structured preamble and labeled context', () => {
+  // @scenario ralph-telemetry/iteration-prompt-includes-structured-preamble-and-4bd260/preamble-is-included-in-iteration-prompt
   test('Preamble is included in iteration prompt', async () => {
     const project = createProject({ agent: [says('not yet'), promise] });
 
@@ -18,6 +19,7 @@ describe('Requirement: Iteration prompt includes structured preamble and labeled
     });
   });
 
+  // @scenario ralph-telemetry/iteration-prompt-includes-structured-preamble-and-4bd260/context-section-is-labeled-when-context-exists
   test('Context section is labeled when context exists', async () => {
     const project = createProject({ agent: [promise] });
     await project.spool('ralph', '--add-context', 'Use the new API.', '--change', change);

@@ -3,6 +3,7 @@ import { promise, says } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Loop control and completion promise', () => {
+  // @scenario ralph-loop/loop-control-and-completion-promise/completion-promise-ends-the-loop
   test('Completion promise ends the loop', async () => {
     const project = createProject({ agent: [says('not yet'), promise, says('never')] });
 
@@ -19,6 +20,7 @@ describe('Requirement: Loop control and completion promise', () => {
     expect(project.calls()).toHaveLength(3);
   });
 
+  // @scenario ralph-loop/loop-control-and-completion-promise/minimum-iterations
   test('Minimum iterations', async () => {
     const project = createProject({ agent: [promise] });
 

@@ -3,6 +3,7 @@ import { fails, promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Loop resilience on harness failure', () => {
+  // @scenario ralph-telemetry/loop-resilience-on-harness-failure/non-zero-harness-exit-does-not-stop-the-loop
   test('Non-zero harness exit does not stop the loop', async () => {
     const project = createProject({ agent: [fails(3), promise] });
 
@@ -32,6 +33,7 @@ describe('Requirement: Loop resilience on harness failure', () => {
     expect(bounded.history()).toHaveLength(2);
   });
 
+  // @scenario ralph-telemetry/loop-resilience-on-harness-failure/fail-fast-stops-the-loop-on-harness-failure
   test('Fail-fast stops the loop on harness failure', async () => {
     const project = createProject({ agent: [fails(3), promise] });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Robust completion promise detection', () => {
+  // @scenario ralph-telemetry/robust-completion-promise-detection/completion-promise-detection-ignores-whitespace
   test('Completion promise detection ignores whitespace', async () => {
     const project = createProject({ agent: [String.raw`printf '<promise>\nCOMPLETE\n</promise>'`] });
 

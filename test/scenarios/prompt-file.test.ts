@@ -3,6 +3,7 @@ import { promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Prompt file input', () => {
+  // @scenario ralph-telemetry/prompt-file-input/prompt-loaded-from-file
   test('Prompt loaded from file', async () => {
     const project = createProject({
       agent: [promise],

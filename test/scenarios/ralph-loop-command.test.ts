@@ -3,6 +3,7 @@ import { change, createProject } from '../support/project.ts';
 import { promise, says } from '../support/agents.ts';
 
 describe('Requirement: Ralph loop command', () => {
+  // @scenario ralph-loop/ralph-loop-command/run-against-a-change-proposal
   test('Run against a change proposal', async () => {
     const project = createProject({ agent: [promise] });
 
@@ -15,6 +16,7 @@ describe('Requirement: Ralph loop command', () => {
     expect(call!.prompt.trimEnd().endsWith('Build it.')).toBe(true);
   });
 
+  // @scenario ralph-loop/ralph-loop-command/alias-command
   test('Alias command', async () => {
     const project = createProject({ agent: [says('one'), promise, says('one'), promise] });
 

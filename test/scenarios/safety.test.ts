@@ -10,6 +10,7 @@ const argumentsWith = async (...flags: string[]) => {
 };
 
 describe('Requirement: Safety and permissions', () => {
+  // @scenario ralph-loop/safety-and-permissions/allow-all-flag-enables-auto-approval
   test('Allow-all flag enables auto-approval', async () => {
     const allowed = await argumentsWith('--allow-all');
     expect(allowed.args).toContain('--auto');
@@ -21,6 +22,7 @@ describe('Requirement: Safety and permissions', () => {
     expect(plain.stderr).toContain('own permission rules');
   });
 
+  // @scenario ralph-loop/safety-and-permissions/allow-all-aliases
   test('Allow-all aliases', async () => {
     expect((await argumentsWith('--yolo')).args).toContain('--auto');
     expect((await argumentsWith('--dangerously-allow-all')).args).toContain('--auto');

@@ -4,6 +4,7 @@ import { promise, says } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Per-change state persistence', () => {
+  // @scenario ralph-loop/per-change-state-persistence/state-stored-per-change
   test('State stored per change', async () => {
     const project = createProject({ agent: [promise] });
 
@@ -17,6 +18,7 @@ describe('Requirement: Per-change state persistence', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
+  // @scenario ralph-loop/per-change-state-persistence/status-command
   test('Status command', async () => {
     const project = createProject({ agent: [says('not yet'), promise] });
     const status = ['ralph', '--status', '--change', change];

@@ -3,6 +3,7 @@ import { promise, says, waitsFor } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 describe('Requirement: Streaming control', () => {
+  // @scenario ralph-telemetry/streaming-control/no-stream-disables-live-output-streaming
   test('No-stream disables live output streaming', async () => {
     const project = createProject({ agent: [`${says('words of the agent')}; ${promise}`] });
 

@@ -13,6 +13,7 @@ const changes = {
 };
 
 describe('Requirement: Change/module targeting defaults', () => {
+  // @scenario ralph-loop/change-module-targeting-defaults/resolve-module-from-change
   test('Resolve module from change', async () => {
     const project = createProject({ agent: [promise] });
 
@@ -22,6 +23,7 @@ describe('Requirement: Change/module targeting defaults', () => {
     expect(project.calls()[0]!.prompt).toContain('## Module (002)\n\n# Ralph\n\nThe purpose of the module.');
   });
 
+  // @scenario ralph-loop/change-module-targeting-defaults/interactive-selection-when-omitted
   test('Interactive selection when omitted', async () => {
     const project = createProject({ agent: [promise], files: changes });
 
@@ -46,6 +48,7 @@ describe('Requirement: Change/module targeting defaults', () => {
     expect(project.calls()).toHaveLength(1);
   });
 
+  // @scenario ralph-loop/change-module-targeting-defaults/non-interactive-error-when-omitted
   test('Non-interactive error when omitted', async () => {
     const project = createProject({ agent: [promise], files: changes });
 

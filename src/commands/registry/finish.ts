@@ -42,6 +42,25 @@ export const finishCommands: readonly CommandRow[] = [
     load: () => import('../land.ts'),
   },
   {
+    name: 'publish',
+    summary: "Push a change's branch and open or update its pull request",
+    positionals: [change],
+    options: [
+      { name: 'print', help: 'Only print the text of the pull request, without gh or a remote' },
+      {
+        name: 'base',
+        placeholder: 'branch',
+        help: 'Branch to merge into (default: the branch the change started from)',
+      },
+      { name: 'remote', placeholder: 'name', help: 'Git remote to push to', default: 'origin' },
+      { name: 'ready', help: 'Open it ready for review instead of as a draft' },
+      { name: 'force', help: 'Publish even if the last run is not complete' },
+      queue,
+    ],
+    examples: ['spool publish 002-01', 'spool publish 002-01 --print', 'spool publish 002-01 --base main --ready'],
+    load: () => import('../publish.ts'),
+  },
+  {
     name: 'prune',
     summary: 'Delete checkpoints, prompts and logs of old runs',
     positionals: [],

@@ -73,6 +73,24 @@ export const lookCommands: readonly CommandRow[] = [
     load: () => import('../show.ts'),
   },
   {
+    name: 'proof',
+    summary: 'Show which scenarios of a change are proven, and by what',
+    positionals: [change],
+    options: [
+      { ...json, help: 'Output the proof as JSON' },
+      { name: 'markdown', help: 'Output Markdown, for a pull request or a job summary' },
+      { name: 'html', help: 'Output one HTML file with the charts of the last run' },
+      { name: 'output', placeholder: 'file', help: 'Write to this file', suggest: 'files' },
+    ],
+    examples: [
+      'spool proof 002-01',
+      'spool proof 002-01 --html --output proof.html',
+      'spool proof 002-01 --markdown >> "$GITHUB_STEP_SUMMARY"',
+      'spool proof 002-01 --json',
+    ],
+    load: () => import('../proof.ts'),
+  },
+  {
     name: 'validate',
     summary: 'Check the specs of a change, or of all changes',
     positionals: [{ ...change, optional: true }],

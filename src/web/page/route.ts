@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 export const iterationTabs = ['conversation', 'diff', 'gate', 'prompt', 'log'] as const;
 export type IterationTab = (typeof iterationTabs)[number];
 
-const runTabs = ['iterations', 'charts', 'changes', 'plan'] as const;
+const runTabs = ['iterations', 'proof', 'charts', 'changes', 'plan'] as const;
 export type RunTab = (typeof runTabs)[number];
 
 export const groupNames = ['attention', 'running', 'queued', 'finished', 'idle'] as const;

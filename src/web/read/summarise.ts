@@ -1,26 +1,16 @@
+import { chartedIteration } from '../../charts/charted.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
-import { usageOf } from '../../ralph/usage.ts';
 import type { IterationOutcome, IterationSummary } from '../api.ts';
 
 /** An iteration in short, for lists and charts. */
 export const summarise = (record: IterationRecord): IterationSummary => {
-  const { phases, git, error, gate } = record;
+  const { error, gate } = record;
   return {
-    iteration: record.iteration,
+    ...chartedIteration(record),
     outcome: outcomeOf(record),
-    startedAt: record.startedAt,
-    durationMs: phases ? phases.agentMs + phases.gateMs + phases.spoolMs : record.durationMs,
-    agentMs: phases?.agentMs ?? null,
-    gateMs: phases?.gateMs ?? null,
-    spoolMs: phases?.spoolMs ?? null,
     harness: record.harness,
     model: record.model,
-    filesChanged: git?.filesChanged ?? null,
-    insertions: git?.insertions ?? null,
-    deletions: git?.deletions ?? null,
-    tasks: record.tasks,
     ticked: record.ticked ?? [],
-    usage: usageOf([record, ...record.deferred]),
     toolCalls: record.tools && Object.values(record.tools).reduce((sum, times) => sum + times, 0),
     rejected: record.rejected,
     error: error && { kind: error.kind, message: error.message },

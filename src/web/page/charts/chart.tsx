@@ -2,11 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { themeChanged } from '../parts/theme.tsx';
 import { themeColours } from './colours.ts';
-import { chartCsv } from './csv.ts';
+import { chartCsv } from '../../../charts/csv.ts';
 import { createPlot, dataOf } from './plot.ts';
 import { pngOf, saveFile } from './save.ts';
-import type { ChartSpec } from './spec.ts';
-import { chartSvg } from './svg.ts';
+import type { ChartSpec } from '../../../charts/spec.ts';
+import { chartSvg } from '../../../charts/svg.ts';
 
 /** A chart with its values, its table, and buttons that save it. */
 export const Chart = ({ spec, change }: { readonly spec: ChartSpec; readonly change: string }) => {

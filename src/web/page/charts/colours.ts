@@ -1,4 +1,4 @@
-import type { Colours } from './svg.ts';
+import type { Colours } from '../../../charts/svg.ts';
 
 const variables: Record<keyof Colours, string> = {
   background: '--surface',

@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
-import { axisEnd, type Axis, type ChartSpec, drawnValues } from './spec.ts';
-import type { Colours } from './svg.ts';
+import { axisEnd, type Axis, type ChartSpec, drawnValues } from '../../../charts/spec.ts';
+import type { Colours } from '../../../charts/svg.ts';
 
 export interface PlotOptions {
   readonly element: HTMLElement;

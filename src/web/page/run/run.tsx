@@ -7,6 +7,7 @@ import { useTabState } from '../parts/tab-icon.ts';
 import { Tabs } from '../parts/tabs.tsx';
 import { Charts } from '../charts/charts.tsx';
 import { Diff } from '../diff/diff.tsx';
+import { Proof } from '../proof/proof.tsx';
 import { backHref, goTo, replaceRoute, runHref, type RunRoute, type RunTab, sameViewHref } from '../route.ts';
 import { type Problem, runPath } from '../state/client.ts';
 import { useRun } from '../state/run.ts';
@@ -67,6 +68,7 @@ const hasRun = ({ detail }: RunState): boolean => detail.view !== null || detail
 
 const labels: Record<RunTab, string> = {
   iterations: 'Iterations',
+  proof: 'Proof',
   charts: 'Charts',
   changes: 'All changes',
   plan: 'Plan',
@@ -84,6 +86,7 @@ const RunTabs = ({ route, state }: { readonly route: RunRoute; readonly state: R
     <>
       <Tabs tabs={tabs} current={route.tab} label="Parts of the run" />
       {route.tab === 'iterations' && <Iterations route={route} state={state} />}
+      {route.tab === 'proof' && <Proof state={state} />}
       {route.tab === 'charts' && <Charts state={state} />}
       {route.tab === 'changes' && <AllChanges state={state} />}
       {route.tab === 'plan' && <Plan state={state} />}

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../text/html.ts';
 import { axisEnd, type ChartSpec, drawnValues, type Limit } from './spec.ts';
 import { ticksOf } from './ticks.ts';
 
@@ -51,7 +52,7 @@ export const chartSvg = (spec: ChartSpec, colours: Colours, subtitle: string): s
   if (spec.isStacked) shapes.reverse();
 
   const text = (px: number, py: number, words: string, more = '') =>
-    `<text x="${round(px)}" y="${round(py)}" ${more}>${escapeXml(words)}</text>`;
+    `<text x="${round(px)}" y="${round(py)}" ${more}>${escapeHtml(words)}</text>`;
   const grid = ticksOf(ends.left, 5, { steps: spec.left.steps }).map(
     (value) =>
       `<path d="M${box.left} ${round(y(value, 'left'))}H${box.right}" stroke="${colours.line}"/>` +
@@ -144,6 +145,3 @@ const limitLine = (
 };
 
 const round = (value: number): number => Number(value.toFixed(2));
-
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

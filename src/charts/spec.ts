@@ -1,7 +1,9 @@
-import type { IterationSummary, RunView } from '../../api.ts';
-import { addUsage, grouped, tokensOf } from '../../../ralph/usage.ts';
-import { duration } from '../../../text/duration.ts';
-import { shortNumber } from '../../../text/short-number.ts';
+import type { Usage } from '../ralph/agent-events.ts';
+import type { TaskCount } from '../ralph/record.ts';
+import { addUsage, grouped, tokensOf } from '../ralph/usage.ts';
+import type { RunView } from '../ralph/view.ts';
+import { duration } from '../text/duration.ts';
+import { shortNumber } from '../text/short-number.ts';
 
 /** The name of a colour of the theme. */
 type ChartTone = 'chart-1' | 'chart-2' | 'chart-3';
@@ -45,9 +47,26 @@ export interface ChartSpec {
   readonly limits: readonly Limit[];
 }
 
+/** What charts need of an iteration. Unknown values are null. */
+export interface ChartedIteration {
+  readonly iteration: number;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly agentMs: number | null;
+  readonly gateMs: number | null;
+  readonly spoolMs: number | null;
+  readonly filesChanged: number | null;
+  readonly insertions: number | null;
+  readonly deletions: number | null;
+  readonly tasks: TaskCount | null;
+  /** Titles of the tasks that were completed. */
+  readonly ticked: readonly string[];
+  readonly usage: Usage | null;
+}
+
 export interface ChartSource {
-  readonly iterations: readonly IterationSummary[];
-  readonly view: RunView | null;
+  readonly iterations: readonly ChartedIteration[];
+  readonly view: Pick<RunView, 'limits' | 'startedAt'> | null;
 }
 
 const whole: Pick<Axis, 'tick' | 'text'> = {
@@ -77,7 +96,7 @@ export const chartsOf = (source: ChartSource): readonly ChartSpec[] => [
   fileChart(source),
 ];
 
-const numbersOf = (iterations: readonly IterationSummary[]): ChartSpec['x'] => ({
+const numbersOf = (iterations: readonly ChartedIteration[]): ChartSpec['x'] => ({
   label: 'Iteration',
   tick: whole.tick,
   text: (value) => `Iteration ${value}`,
@@ -85,7 +104,7 @@ const numbersOf = (iterations: readonly IterationSummary[]): ChartSpec['x'] => (
 });
 
 const costChart = ({ iterations, view }: ChartSource): ChartSpec => {
-  let sum: IterationSummary['usage'] = null;
+  let sum: Usage | null = null;
   const sums = iterations.map(({ usage }) => (sum = addUsage(sum, usage)));
   const maxCost = view?.limits.maxCostUsd ?? null;
   const maxTokens = view?.limits.maxTokens ?? null;
@@ -180,7 +199,7 @@ const taskChart = ({ iterations, view }: ChartSource): ChartSpec => {
 };
 
 /** How many tasks were done at the start; null if the first iterations are not known. */
-const tasksBefore = (first: IterationSummary | undefined): number | null =>
+const tasksBefore = (first: ChartedIteration | undefined): number | null =>
   first?.iteration === 1 && first.tasks !== null ? Math.max(0, first.tasks.done - first.ticked.length) : null;
 
 const fileChart = ({ iterations }: ChartSource): ChartSpec => ({

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { IterationSummary } from '../../../src/web/api.ts';
-import { chartCsv } from '../../../src/web/page/charts/csv.ts';
-import { axisEnd, chartsOf, drawnValues } from '../../../src/web/page/charts/spec.ts';
-import { chartSvg } from '../../../src/web/page/charts/svg.ts';
-import { ticksOf } from '../../../src/web/page/charts/ticks.ts';
+import { chartCsv } from '../../../src/charts/csv.ts';
+import { axisEnd, chartsOf, drawnValues } from '../../../src/charts/spec.ts';
+import { chartSvg } from '../../../src/charts/svg.ts';
+import { ticksOf } from '../../../src/charts/ticks.ts';
 
 const colours = {
   background: '#fff',
