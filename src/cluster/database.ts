@@ -137,7 +137,7 @@ export const openDatabase = async (url: string): Promise<Database> => {
   };
 };
 
-/** The address without its password. Throws if it is none of a Postgres server. */
+/** The address without its password. Throws if it is not the address of a Postgres server. */
 const checkedUrl = (url: string): string => {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol))

@@ -52,7 +52,7 @@ export const fenceMessage = (change: string, note: FenceNote): string =>
     '',
   ].join('\n');
 
-/** Returns null if the message is none of a fence. */
+/** Returns null if the message is not that of a fence. */
 export const parseFence = (message: string): FenceNote | null => {
   const value = (name: string) => lineOf(message, name);
   const epoch = Number(value('epoch') ?? Number.NaN);
@@ -157,7 +157,7 @@ export const takeFence = async (
       base: isNew ? null : found.commit,
       files: new Map(),
       message: fenceMessage(claim.id, note),
-      // A new run replaces the branch. What was on it stays reachable, whoever pushed it.
+      // A new run replaces the branch. What was on it stays reachable.
       parents: [found.commit, isNew ? found.tip : null].filter((commit) => commit !== null),
     });
     if ('why' in stored) return { kind: 'unstored', why: stored.why };

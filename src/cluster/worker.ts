@@ -323,7 +323,7 @@ const createWake = (): Wake => {
   };
 };
 
-/** Calls `work` now and then again and again, one call at a time. */
+/** Calls `work` immediately, then repeatedly, one call at a time. */
 const every = (ms: number, work: () => Promise<void>, onError: (error: unknown) => void) => {
   const stopped = new AbortController();
   const loop = (async () => {

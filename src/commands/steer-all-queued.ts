@@ -11,7 +11,7 @@ export interface AllQueuedRequest {
   readonly project: Project;
   readonly env: NodeJS.ProcessEnv;
   readonly command: ControlCommand;
-  /** Says what will happen, and asks if there is somebody to ask. Returns whether to do it. */
+  /** Says what will happen, and asks on a terminal. Returns whether to do it. */
   readonly agrees: (plan: string) => Promise<boolean>;
 }
 

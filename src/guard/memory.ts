@@ -52,7 +52,7 @@ export const emptyMemory = (commands: readonly string[]): Memory => ({
   created: [],
 });
 
-/** Other settings may name another task file. Whoever changed them, no task of the file before has disappeared. */
+/** Other settings may name another task file. No task of the earlier file has disappeared then. */
 export const withTasksOf = (
   memory: Memory,
   { tasksKey, ...goal }: Pick<GoalState, 'tasksKey' | 'taskTitles' | 'parentTasks'>,
@@ -161,7 +161,7 @@ export const newOpenParents = ({ expectedParents }: Memory, parents: readonly Ta
   return expectedParents === undefined ? [] : missingTasks(open, expectedParents);
 };
 
-/** Returns the titles of expected tasks that are none any more, although their boxes are still there and open. */
+/** Returns the titles of expected tasks that no longer count as tasks, although their boxes are still there and open. */
 export const movedTasks = (
   { expectedTasks }: Memory,
   titles: readonly string[],

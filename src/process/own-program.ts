@@ -35,7 +35,7 @@ export const runOwnProgram = async ({ args, cwd, env, timeoutMs, stop }: OwnCall
     cwd,
     env,
     stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
-    // Ctrl-C is for the caller, which ends it in order.
+    // Ctrl-C is for the caller, which shuts it down cleanly.
     detached: true,
   }) as ChildProcessByStdio<null, Readable, Readable>;
   const output = createOutput();

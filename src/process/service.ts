@@ -31,7 +31,7 @@ export const startService = ({ program, args, cwd, env, uid, onOutput }: Service
     env,
     ...(uid === null ? {} : { uid, gid: uid }),
     stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
-    // Ctrl-C is for Spool, which ends it in order.
+    // Ctrl-C is for Spool, which shuts it down cleanly.
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<null, Readable, Readable>;
   let output = '';

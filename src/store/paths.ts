@@ -22,7 +22,7 @@ import type { Project } from './project.ts';
  * In the git folder of a work tree:
  *   spool.lock                                 while a run works there; in .spool/.state without git
  *   spool-index.json                           files of the index that are not refreshed yet (git/refresh.ts)
- *   spool-provisioned                          the setup of a worktree is done (run/provisioned-worktree.ts)
+ *   spool-provisioned                          the setup of a worktree is done (run/workspace/provisioned-worktree.ts)
  *   refs/spool/<change>/<run>/                 checkpoints (git/checkpoint.ts)
  *   branch.<name>.spoolBase in its config      where a branch lands (git/branches.ts)
  *

@@ -22,7 +22,7 @@ export interface Stopping {
   lose(why: string): void;
   /** Stops the agent. The first reason wins, except that nothing is written once the claim is lost. */
   cutShort(reason: Cut): void;
-  /** Stops the agent because a person has asked for it, which is no reason of the worker. */
+  /** Stops the agent because a person has asked for it. This is not recorded as a cut. */
   stop(): void;
   /** Hands the change back after its iteration, or right now. */
   handBack(when: 'after-iteration' | 'now'): void;

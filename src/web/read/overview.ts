@@ -27,7 +27,7 @@ export interface OverviewOptions extends Subject {
   readonly histories: (change: string) => History;
 }
 
-/** How old may be what changes rarely and takes several calls of git: sources, modules and branches. */
+/** The maximum age of what changes rarely and takes several calls of git: sources, modules and branches. */
 const changesMs = 5000;
 const remoteMs = 2000;
 const maxSpark = 60;

@@ -8,7 +8,7 @@ import type { RunSource } from './run-source.ts';
 import { summarise } from './summarise.ts';
 import { textPageOf } from './text-page.ts';
 
-/** How old may be what the queue has said. */
+/** The maximum age of a cached answer of the queue. */
 const maxAgeMs = 1000;
 
 /** A run that a worker has. `find` asks the queue again. */

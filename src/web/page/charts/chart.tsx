@@ -174,7 +174,7 @@ const usePlot = (
   const count = spec.x.values.length;
   const newest = spec.series.map(({ values }) => values.at(-1)).join(' ');
   useEffect(() => {
-    // Whoever looks at a part of the chart keeps it.
+    // A part of the chart that was zoomed into stays in view.
     plot.current?.setData(dataOf(spec), !isPart(plot.current));
   }, [count, newest]);
   return { element, plot };
