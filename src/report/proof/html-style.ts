@@ -19,6 +19,7 @@ main { max-width: 70rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 h1 { font-size: 1.5rem; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 2rem 0 0.5rem; overflow-wrap: anywhere; }
 code { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere; }
+.hash { white-space: nowrap; }
 .quiet { color: var(--quiet); font-weight: normal; }
 .reason { color: var(--warn); }
 .result { font-size: 1.15rem; font-weight: 600; margin: 0.5rem 0 0; }

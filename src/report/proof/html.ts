@@ -76,7 +76,7 @@ const scenarioCells = (row: ScenarioProof): string[] => {
       ? ''
       : `<code>${text(evidenceName(evidence))}</code>${command === null ? '' : `<br><code class="quiet">${text(command)}</code>`}`,
     row.proof === null ? '' : String(row.proof.iteration),
-    `<code>${escapeHtml(provenAt(row))}</code>`,
+    `<code class="hash">${escapeHtml(provenAt(row))}</code>`,
   ];
 };
 
@@ -164,7 +164,7 @@ const iterationCells = (record: IterationRecord): string[] => {
     git === null ? '' : String(git.filesChanged),
     git === null || git.filesChanged === 0 ? '' : lineChanges(git),
     costText(record.usage).replaceAll('<', '&lt;'),
-    `<code>${escapeHtml(record.commit?.slice(0, 8) ?? '')}</code>`,
+    `<code class="hash">${escapeHtml(record.commit?.slice(0, 8) ?? '')}</code>`,
   ];
 };
 
