@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Overview } from './overview/overview.tsx';
 import { Announcer } from './parts/announce.tsx';
 import { KeyHelp } from './parts/keys.tsx';
@@ -40,7 +40,8 @@ export const App = () => {
 const useViewFocus = (route: Route, main: { readonly current: HTMLElement | null }): void => {
   const shown = route.view === 'run' ? route.change : null;
   const before = useRef<string | null | undefined>(undefined);
-  useEffect(() => {
+  // Together with the view: an effect after the paint would take the focus from what was pressed since.
+  useLayoutEffect(() => {
     const last = before.current;
     before.current = shown;
     if (last === undefined || last === shown) return;

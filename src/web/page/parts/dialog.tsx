@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 /** A modal dialog, open as long as it is rendered. Escape and a press outside call `onClose`. */
 export const Dialog = ({
@@ -15,7 +15,8 @@ export const Dialog = ({
 }) => {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Not a later effect: another part of the page may move the focus until then.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
     element?.showModal();
