@@ -6,7 +6,7 @@ import { type Display, forTerminal, redacted } from '../report/display.ts';
 import { canvasOf } from '../report/canvas.ts';
 import { factsOf } from '../report/run-facts.ts';
 import { lastIterations } from '../report/shown-iterations.ts';
-import { renderRun } from '../report/status.ts';
+import { renderRun } from '../report/render-run.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';

@@ -11,7 +11,7 @@ import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { findingLines, reviewStyle, reviewText } from './review-lines.ts';
 import { pausedText, requestText } from './steering.ts';
-import { renderRun } from './status.ts';
+import { renderRun } from './render-run.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 export interface EventLineOptions extends IntroductionOptions {

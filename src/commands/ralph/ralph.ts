@@ -7,9 +7,9 @@ import { finishArchive } from '../../changes/archive/finish.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
 import { answer, say } from '../../report/message.ts';
-import { printStatus } from '../../report/run-status.ts';
 import type { Invocation } from '../shared/command.ts';
 import { queueOf } from '../shared/queue-url.ts';
+import { showRun, showRuns } from '../shared/show-status.ts';
 import { readArguments, readPrompt } from './arguments.ts';
 import { chooseTargets, skipDamaged, type Targets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
@@ -18,7 +18,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const request = await readRequest(invocation);
   const { project, options, action, prompt } = request;
   if (action === 'status' && options.change.length === 0 && options.module === null && !options.all)
-    return showAllRuns(request);
+    return showStatus(request, 'all');
   const sentence = action === 'run' && isText(prompt) ? prompt : null;
   const targets = await chooseTargets(project, { options, ...invocation, sentence });
   if (targets.kind === 'new') {
@@ -27,7 +27,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   }
   switch (action) {
     case 'status':
-      return showRuns(request, targets.ids);
+      return showStatus(request, targets.ids);
     case 'addContext':
     case 'clearContext':
       return changeContext(request, targets.ids);
@@ -65,27 +65,13 @@ const readRequest = async (invocation: Invocation): Promise<RalphRequest> => {
   return { invocation, project, resolved, options, action, prompt };
 };
 
-const showAllRuns = async ({ invocation, project, options }: RalphRequest): Promise<number> => {
-  const { printRuns } = await import('../../report/all-runs.ts');
-  const request = { project, ...invocation, json: options.json, all: false };
-  const queue = await queueOf(invocation, project);
-  const remote =
-    queue === null ? null : await (await import('../shared/queued-status.ts')).readRemoteRuns(queue, request);
-  await printRuns(request, remote);
-  return 0;
-};
-
-const showRuns = async (
+const showStatus = async (
   { invocation, project, options }: RalphRequest,
-  changes: readonly string[],
+  changes: readonly string[] | 'all',
 ): Promise<number> => {
-  const request = { project, ...invocation, json: options.json, all: false };
-  const queue = await queueOf(invocation, project);
-  for (const change of changes) {
-    const isQueued =
-      queue !== null && (await (await import('../shared/queued-status.ts')).printQueuedStatus(queue, change, request));
-    if (!isQueued) await printStatus(change, request);
-  }
+  const request = { invocation, project, json: options.json, all: false };
+  if (changes === 'all') await showRuns(request);
+  else for (const change of changes) await showRun(change, request, async () => ({ change }));
   return 0;
 };
 

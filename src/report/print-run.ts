@@ -10,7 +10,7 @@ import { type Canvas, canvasOf } from './canvas.ts';
 import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { shownIterations } from './shown-iterations.ts';
-import { type RunFacts, renderRun } from './status.ts';
+import { type RunFacts, renderRun } from './render-run.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface StatusRequest {
@@ -25,7 +25,7 @@ export interface StatusRequest {
 }
 
 /** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
-export const printStatus = async (change: string, request: StatusRequest): Promise<void> => {
+export const printRun = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
   const { view: saved, damage } = await readRun(project, change);
   if (damage !== null) say(terminal, damage);
