@@ -1,7 +1,7 @@
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
-import { currentStatus, isOpen, type RunView } from '../ralph/view.ts';
+import { currentStatus, isResumable, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
@@ -30,7 +30,7 @@ export const printRun = async (change: string, request: StatusRequest): Promise<
   const { view: saved, damage } = await readRun(project, change);
   if (damage !== null) say(terminal, damage);
   const alive = loopOwner(project, change) !== null;
-  const known = saved && !isOpen(saved) ? await confirmed(change, saved, request) : saved;
+  const known = saved && !isResumable(saved) ? await confirmed(change, saved, request) : saved;
   const view = known && withPresence(known, request.isDeleted ?? false);
   const history = view && lastRecords(project, change, all ? Infinity : shownIterations);
   if (history?.isCut && damage === null) say(terminal, cutHistory(project, change));
