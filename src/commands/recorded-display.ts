@@ -40,7 +40,7 @@ export const displayRecorded = ({
     stream: true,
     verbose,
     isReplay,
-    harness: harnessOf,
+    findHarness: harnessOrName,
     folderOf,
     recordsOf: (view) => lastIterations(project, view),
     sandboxAllow: [],
@@ -68,7 +68,7 @@ export const renderGone = async (
 };
 
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */
-const harnessOf: LiveOptions['harness'] = (name) => {
+const harnessOrName: LiveOptions['findHarness'] = (name) => {
   try {
     return findHarness(name, []);
   } catch {

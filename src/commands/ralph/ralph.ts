@@ -61,7 +61,7 @@ const readRequest = async (invocation: Invocation): Promise<RalphRequest> => {
   const action = actionOf(options, typed, invocation.rawFlags);
   const prompt = await readPrompt(typed, options, invocation.cwd);
   // Before the user is asked for a change. A change may have other agents, which are checked when it is known.
-  if (action === 'run' || resolved.explicit.has('harness')) await checkAgents([options], resolved.customHarnesses);
+  if (action === 'run' || resolved.explicit.has('harness')) await checkHarnesses([options], resolved.customHarnesses);
   return { invocation, project, resolved, options, action, prompt };
 };
 
@@ -98,13 +98,13 @@ const changeContext = async (
 const runNewChange = async (request: RalphRequest, module: string | null): Promise<number> => {
   const { invocation, project, resolved, options, prompt } = request;
   await checkChangeKeys(project, resolved.changeKeys);
-  const find = await checkAgents([options], resolved.customHarnesses);
+  const findHarness = await checkHarnesses([options], resolved.customHarnesses);
   if (options.detach) {
     const { startDetached } = await import('./detach.ts');
     return startDetached({ invocation, project, changes: [], module, prompt, options });
   }
   const { startNewChange } = await import('./new-change.ts');
-  return startNewChange({ ...resolved, project, find, options, prompt, invocation }, module);
+  return startNewChange({ ...resolved, project, findHarness, options, prompt, invocation }, module);
 };
 
 /** Runs the changes. Of those that were not chosen by name, damaged ones are skipped, and named before and after. */
@@ -131,7 +131,7 @@ const startChanges = async (
   from: string | null,
 ): Promise<number> => {
   await checkChangeKeys(project, resolved.changeKeys);
-  const find = await checkAgents(changes.map(resolved.forChange), resolved.customHarnesses);
+  const findHarness = await checkHarnesses(changes.map(resolved.forChange), resolved.customHarnesses);
   const canAsk = invocation.terminal.canPrompt && options.interactive && !options.json;
   if (from === null && canAsk && !options.resume && !isText(prompt)) {
     const { editTemplates } = await import('./edit-templates.ts');
@@ -142,7 +142,7 @@ const startChanges = async (
     return startDetached({ invocation, project, changes, prompt, options });
   }
   const { startRuns } = await import('./start.ts');
-  return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation });
+  return startRuns({ ...resolved, project, findHarness, changes, from, options, prompt, invocation });
 };
 
 const isText = (text: string): boolean => text.trim() !== '';
@@ -158,14 +158,14 @@ const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean
 /**
  * Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none.
  */
-const checkAgents = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
-  const [{ findHarness }, { agentsOf }] = await Promise.all([
+const checkHarnesses = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
+  const [registry, { agentsOf }] = await Promise.all([
     import('../../harness/registry.ts'),
     import('../../config/agents.ts'),
   ]);
-  const find = (name: string) => findHarness(name, custom);
-  for (const { harness } of all.flatMap(agentsOf)) find(harness);
-  return find;
+  const findHarness = (name: string) => registry.findHarness(name, custom);
+  for (const { harness } of all.flatMap(agentsOf)) findHarness(harness);
+  return findHarness;
 };
 
 /** Throws if the config file has settings for a change that does not exist. */

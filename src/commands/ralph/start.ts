@@ -30,7 +30,7 @@ import { connectForeground, type Foreground } from './foreground.ts';
 export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'forChange' | 'passLists'> {
   readonly invocation: Invocation;
   readonly project: Project;
-  readonly find: RunServices['findHarness'];
+  readonly findHarness: RunServices['findHarness'];
   readonly changes: readonly string[];
   /** The source of the only change, if it may have no run yet. */
   readonly from?: string | null;
@@ -52,7 +52,7 @@ interface RedactedRequest extends StartRequest {
 /** Runs the changes on this terminal. Returns the exit code. */
 export const startRuns = async (request: StartRequest): Promise<number> => {
   const targets = await targetsOf(request);
-  const { invocation, project, changes, options, prompt, newChange, find } = request;
+  const { invocation, project, changes, options, prompt, newChange, findHarness } = request;
   const { env, terminal } = invocation;
   const { interactive, json } = request.forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
@@ -72,7 +72,7 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
         ? { source: envOf(name), setBy: 'variable' }
         : { source: flagOf(name), setBy: 'caller' },
     ownsProcess: true,
-    findHarness: find,
+    findHarness,
     openSession: openSpawned,
     missingAgent: missingBinary,
   });
@@ -151,11 +151,11 @@ const startMany = async (
 };
 
 /** One run on the terminal: events as JSON or as text. */
-const displayOne = ({ project, invocation, find, redactor }: RedactedRequest, options: Options): Display => {
+const displayOne = ({ project, invocation, findHarness, redactor }: RedactedRequest, options: Options): Display => {
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
   const recordsOf = (view: RunView) => lastIterations(project, view);
-  const shown = { ...options, harness: find, folderOf, recordsOf, defaultLimits: defaultLimits() };
+  const shown = { ...options, findHarness, folderOf, recordsOf, defaultLimits: defaultLimits() };
   return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 
