@@ -158,7 +158,10 @@ const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean
 /**
  * Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none.
  */
-const checkHarnesses = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
+const checkHarnesses = async (
+  all: readonly Options[],
+  custom: readonly Harness[],
+): Promise<(name: string) => Harness> => {
   const [registry, { agentsOf }] = await Promise.all([
     import('../../harness/registry.ts'),
     import('../../config/agents.ts'),
