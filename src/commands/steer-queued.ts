@@ -72,7 +72,7 @@ const doneText = (row: ListedChange, { state }: Sent & { readonly kind: 'done' }
   const before = wasText(row);
   if (state === 'paused') return ['paused', `${before}; paused. ${resumeWith(row)}`];
   return row.run === null && row.state === 'queued'
-    ? ['taken-out', 'was taken out of the queue and will not be started.']
+    ? ['taken-out', 'was removed from the queue and will not be started.']
     : ['stopped', `${before}; stopped. ${resumeWith(row)}`];
 };
 
@@ -166,6 +166,6 @@ const unansweredText = (row: ListedChange, command: ControlCommand): Effect => {
   const verb = command === 'pause' ? 'pause' : 'stop';
   return [
     'sent',
-    `will ${verb}: its worker${whereOf(row)} was told, and has not answered within ${answerMs / 1000} s.`,
+    `will ${verb} when its worker${whereOf(row)} responds, which it did not do within ${answerMs / 1000}s.`,
   ];
 };

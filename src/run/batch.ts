@@ -101,7 +101,7 @@ const takenOut = (change: string): BatchOutcome => ({
   change,
   result: null,
   view: null,
-  note: 'taken out of the queue',
+  note: 'removed from the queue',
   isTakenOut: true,
 });
 
@@ -117,7 +117,7 @@ const watchQueue = (
   const queue = openQueue(specs[0]!.project, [...left]);
   const drop = (change: string): void => {
     if (!left.delete(change)) return;
-    announce(`${change} was taken out of the queue.`);
+    announce(`${change} was removed from the queue.`);
     onSkipped(change);
   };
   const timer = setInterval(() => [...left].filter(queue.isTakenOut).forEach(drop), queueMs).unref();

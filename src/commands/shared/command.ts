@@ -21,7 +21,7 @@ export interface Command {
 export type CommandRow = Omit<Command, 'heading'>;
 
 /** In the order of the help. */
-export const commandHeadings = ['Run', 'Look', 'Steer', 'Finish', 'Many machines', 'Set up'] as const;
+export const commandHeadings = ['Run', 'Inspect', 'Steer', 'Finish', 'Many machines', 'Set up'] as const;
 
 export type CommandHeading = (typeof commandHeadings)[number];
 

@@ -78,7 +78,7 @@ describe('help', () => {
     const help = renderHelp({ about: null, isFull: false }, 80);
     expect([...help.matchAll(/^(\S.*):$/gm)].map((match) => match[1])).toEqual([
       'Run',
-      'Look',
+      'Inspect',
       'Steer',
       'Finish',
       'Many machines',
