@@ -37,7 +37,7 @@ const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
 ]);
 
 /**
- * Opens the journal of a run, and appends to what is there. Output of an agent reaches the disk within `flushMs`, all
+ * Opens the journal of a run, and appends to it. Output of an agent reaches the disk within `flushMs`, all
  * other events at once. Nothing is synced: only the history must survive a power cut.
  */
 export const openJournal = (file: string, { redactor, onProblem }: JournalOptions): Journal => {

@@ -89,7 +89,7 @@ export const ownLines = ({ lines }: Section): readonly Line[] => {
   return end === -1 ? lines : lines.slice(0, end);
 };
 
-/** What a requirement says above the first heading in it, without code. Fields such as `**ID**: …` count if nothing else is there. */
+/** What a requirement says above the first heading in it, without code. Fields such as `**ID**: …` count if there is nothing else. */
 export const statementOf = ({ lines }: Requirement): string => {
   const end = lines.findIndex((line, index) => index > 0 && levelOf(line) !== null);
   const texts = lines

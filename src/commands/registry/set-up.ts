@@ -9,7 +9,7 @@ export const setUpCommands: readonly CommandRow[] = [
     positionals: [],
     options: [{ ...yes, help: 'Use what was detected without asking' }],
     examples: ['spool init', 'spool init --yes'],
-    load: () => import('../init.ts'),
+    load: () => import('../init/init.ts'),
   },
   {
     name: 'create module',

@@ -71,7 +71,7 @@ export const usageOf = (option: CommandOption): string => {
 
 /** One call of a command. `run` resolves to the exit code. */
 export interface Invocation {
-  /** All required positionals are there. */
+  /** Contains all required positionals. */
   readonly args: readonly string[];
   /** Only the options that were typed. */
   readonly rawFlags: RawFlags;

@@ -11,7 +11,7 @@ import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
 import { queueOf } from '../shared/queue-url.ts';
 import { showRuns } from '../shared/show-status.ts';
-import { steerRun } from '../steer.ts';
+import { steerRun } from '../shared/steer.ts';
 import { addToContext } from '../shared/context.ts';
 import { readKeys } from './keys.ts';
 import { problemOf, showLive } from './live.ts';
