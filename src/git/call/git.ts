@@ -1,11 +1,10 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
-import { withoutInheritedFds } from '../../process/descriptors.ts';
 import { currentScope, allowedEnvironment } from '../../process/scope.ts';
+import { type PipedProcess, spawn } from '../../process/spawn.ts';
 import { terminateTree, noPreexistingPids, signalGroup, tagVariable } from '../../process/tree.ts';
 import { environmentIn } from '../../process/environment.ts';
 import type { Command, Entered, Sandbox } from '../../process/sandbox-types.ts';
@@ -152,9 +151,9 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
   const child = spawn(binary, args, {
     cwd: call.cwd,
     env,
-    stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
+    stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
-  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
+  }) as PipedProcess<Writable | null>;
   const repository = call.from ?? call.cwd;
   let killTimer: NodeJS.Timeout | undefined;
   // On SIGTERM, git removes its lock files first. A hook that does not exit is killed after git.
@@ -263,7 +262,7 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
     cwd,
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
-    stdio: withoutInheritedFds('inherit'),
+    stdio: 'inherit',
   });
   const unwatchBlocked = watchBlocked(cwd, () => void child.kill());
   const [code] = (await once(child, 'exit').finally(unwatchBlocked)) as [number | null];
