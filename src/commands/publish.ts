@@ -4,7 +4,8 @@ import { changeOf, resolveAnyChange, resolveChange } from '../changes/sources.ts
 import { summaryOf } from '../changes/summary.ts';
 import type { Change } from '../changes/source.ts';
 import { userError } from '../errors.ts';
-import { git, toUtf8 } from '../git/call/git.ts';
+import { git } from '../git/call/git.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { githubAddress } from '../publish/github-address.ts';
 import { publish } from '../publish/publish.ts';

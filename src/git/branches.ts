@@ -1,4 +1,5 @@
-import { git, type GitCall, toUtf8 } from './call/git.ts';
+import { git, type GitCall } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import { noFetch } from './call/inert.ts';
 
 /** Returns the branch that is checked out; null for a detached HEAD. */

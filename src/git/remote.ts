@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { entriesOf, filesBelow } from '../files/folders.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
-import { git, type GitCall, type GitResult, toUtf8 } from './call/git.ts';
+import { git, type GitCall, type GitResult } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import { reasonFor } from './outcome.ts';
 
 /*

@@ -3,7 +3,7 @@ import type { Change } from '../changes/source.ts';
 import { branchOf } from '../changes/branch.ts';
 import { userError } from '../errors.ts';
 import { commitsBeyond, configuredBase, currentBranch, dirtyPaths, prefixOf, tipOf } from '../git/branches.ts';
-import { toUtf8 } from '../git/call/git.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { isWorktree } from '../git/linked-worktrees.ts';
 import { whyIncomplete } from '../land/complete.ts';
 import { whyDirty } from '../land/dirty.ts';

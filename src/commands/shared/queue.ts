@@ -1,7 +1,8 @@
 import { userError } from '../../errors.ts';
 import type { Database } from '../../cluster/database.ts';
 import { projectKey } from '../../cluster/project-key.ts';
-import { git, toUtf8 } from '../../git/call/git.ts';
+import { git } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { findProjectIfAny, ownerOf } from '../../store/project.ts';
 import type { Invocation } from './command.ts';
 import { queueOf } from './queue-url.ts';

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { lstatSync, type Stats } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
@@ -8,6 +7,7 @@ import { type PipedProcess, spawn } from '../../process/spawn.ts';
 import { terminateTree, noPreexistingPids, signalGroup, tagVariable } from '../../process/tree.ts';
 import { environmentIn } from '../../process/environment.ts';
 import type { Command, Entered, Sandbox } from '../../process/sandbox-types.ts';
+import { toUtf8 } from '../paths.ts';
 import { noteIdle, watchBlocked, whyBlocked } from './blocked.ts';
 import { watchDeadline, whyUnresponsive } from './deadline.ts';
 import { watchIdle } from './idle.ts';
@@ -289,34 +289,6 @@ const userPager = async (cwd: string): Promise<string> => {
   return own;
 };
 
-/** Decodes a name printed by git. Only for display, because bytes that are not UTF-8 are lost. */
-export const toUtf8 = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
-
-/** Returns the path of a file below a folder, byte for byte. */
-export const pathOf = (root: string, name: string): Buffer =>
-  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
-
-/**
- * Returns the name if it is a file or link, or the parent path at which there is one instead of a folder; null if there
- * is none. Like git, it follows no link.
- */
-export const fileAt = (root: string, name: string): string | null => {
-  const parts = name.split('/');
-  for (let depth = 1; depth <= parts.length; depth++) {
-    const path = parts.slice(0, depth).join('/');
-    const there = lstatSync(pathOf(root, path), { throwIfNoEntry: false });
-    if (there === undefined) return null;
-    if (!there.isDirectory()) return path;
-  }
-  return null;
-};
-
-/** Returns undefined if nothing is there, or only behind a link. */
-export const statsOfName = (root: string, name: string): Stats | undefined => {
-  const file = fileAt(root, name);
-  return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
-};
-
 /** git must never prompt or open an editor, nor use the repository of a surrounding git. Hooks inherit this. */
 const nonInteractiveEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   ...withoutForeign(env),
@@ -325,12 +297,3 @@ const nonInteractiveEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   GIT_SEQUENCE_EDITOR: 'true',
   GIT_OPTIONAL_LOCKS: '0',
 });
-
-/** Like lstat, also behind links in parent folders. Returns undefined if the file is gone or unreachable. */
-export const statsAt = (root: string, name: string): Stats | undefined => {
-  try {
-    return lstatSync(pathOf(root, name), { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-};

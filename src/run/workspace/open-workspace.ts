@@ -11,7 +11,8 @@ import {
 } from '../../git/branches.ts';
 import { addWorktree, isWorktree } from '../../git/linked-worktrees.ts';
 import { type Checkout, switchTo } from '../../git/checkout.ts';
-import { git, toUtf8 } from '../../git/call/git.ts';
+import { git } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { terminateLeftovers, tagForPath } from '../../process/tree.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { createCopy, restoreCopy, savedCopy } from '../../changes/copies.ts';
