@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { topOf } from '../git/branches.ts';
+import { topOf } from '../git/repository.ts';
 import { blockedOr } from '../git/call/blocked.ts';
 import { createBackup, treeOf } from '../git/checkpoint.ts';
 import { pathOf, toUtf8 } from '../git/paths.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createTreeDiff, type FileDiff, summariseDiff } from '../../git/diff.ts';
 import { checkpointRecorder } from '../../store/user-record/checkpoints.ts';
 import { type Checkpoints, openCheckpoints, saveWork } from '../../git/checkpoint.ts';
-import { whyNoGit } from '../../git/call/git.ts';
+import { whyNoGit } from '../../git/call/guards.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
