@@ -12,7 +12,7 @@ export const openInBrowser = async (url: string, env: NodeJS.ProcessEnv): Promis
   const [program = '', ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, url], {
     env,
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'ignore'],
     detached: true,
   });
   child.unref();

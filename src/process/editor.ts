@@ -20,7 +20,7 @@ export const openEditor = async (editor: string, file: string, { cwd, env }: Edi
   const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], {
     cwd,
     env: environmentIn(cwd, withTrustedPath(env, untrustedAround(cwd))),
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit'],
   });
   // Ctrl-C is for the editor.
   const ignore = () => {};

@@ -95,7 +95,7 @@ const start = async (launch: Launch, inside: Entered | null): Promise<Child | st
     const child = spawn(binary, args, {
       cwd,
       env: { ...environmentIn(cwd, env), ...(inside ? {} : { [tagVariable]: tag }) },
-      stdio: 'pipe',
+      stdio: ['pipe', 'pipe', 'pipe'],
       // In a separate process group, so that Ctrl-C reaches only Spool, which then terminates the agent.
       detached: process.platform !== 'win32',
       windowsHide: true,

@@ -1,7 +1,7 @@
-import type { ChildProcess, ChildProcessByStdio, SpawnOptions, StdioOptions } from 'node:child_process';
+import type { ChildProcess, ChildProcessByStdio, SpawnOptions } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import crossSpawn from 'cross-spawn';
-import { withoutInheritedFds } from './descriptors.ts';
+import { type Stdio, withoutInheritedFds } from './descriptors.ts';
 
 export type { ChildProcess };
 
@@ -12,7 +12,8 @@ export interface ProcessOptions extends Pick<SpawnOptions, 'detached' | 'windows
   /** Defaults to the working directory of Spool. */
   readonly cwd?: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly stdio: StdioOptions;
+  /** stdin, stdout, stderr, and further descriptors. */
+  readonly stdio: readonly Stdio[];
 }
 
 /**

@@ -19,7 +19,7 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
     cwd,
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit'],
   });
   const unwatchBlocked = watchBlocked(cwd, () => void child.kill());
   const [code] = (await once(child, 'exit').finally(unwatchBlocked)) as [number | null];
