@@ -1,5 +1,6 @@
 import { resolveAnyChange } from '../../changes/sources.ts';
-import { followQueued, runsIn } from '../../cluster/events.ts';
+import { runsIn } from '../../cluster/events.ts';
+import { followQueued } from '../../cluster/follow-queued.ts';
 import { readPublished } from '../../cluster/published.ts';
 import { findQueued, type ListedChange } from '../../cluster/queue.ts';
 import { userError } from '../../errors.ts';

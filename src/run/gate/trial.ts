@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { renameEarlier } from '../../files/rename-earlier.ts';
 import { linkFolder } from '../../files/folders.ts';
 import { createFolderInside } from '../../files/write-inside.ts';
-import { prefixOf } from '../../git/branches.ts';
+import { prefixOf } from '../../git/repository.ts';
 import { addDetached } from '../../git/linked-worktrees.ts';
 import { restoreFiles } from '../../git/restore-files.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
