@@ -63,6 +63,8 @@ export interface LoopHost {
    * Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before.
    */
   gate(iteration: number, ended: EndedIteration, again: boolean): Promise<GateReport | null>;
+  /** Adds what the gate has proven to the commit of an iteration. Returns the record with its final commit. */
+  addProofToCommit(record: IterationRecord): Promise<IterationRecord>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
   /** The titles of the tasks that were completed since the last prompt. */
@@ -256,7 +258,8 @@ const passGate = async (
   const phases = ended.phases && { ...ended.phases, gateMs: Math.round(host.ticks() - gateTicks) };
   const record = { ...ended, ...applyGate(ended, gate), ...(phases && { phases }), gate, tasks };
   // The checks may have taken long.
-  return host.withoutSecrets(rejectUnread(record, host.context()));
+  const judged = host.withoutSecrets(rejectUnread(record, host.context()));
+  return judged.completionFound ? host.addProofToCommit(judged) : judged;
 };
 
 const gateInterrupted = ({ iteration }: IterationRecord, host: LoopHost): Stop => ({

@@ -72,6 +72,7 @@ const run = async (
     gate: async (iteration, { completionFound }, again) =>
       again ? (changes.gateAgain ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
     tasks: async () => null,
+    addProofToCommit: async (record) => record,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => ({
       text: `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
