@@ -335,6 +335,16 @@ const table = {
     text: (binary: string, install: string) =>
       `${binary}, which --review names, is not on PATH outside of the project. Install it with: ${install}, or choose another reviewer.`,
   },
+  'red-first-no-git': {
+    exit: 2,
+    text: (folder: string) =>
+      `--red-first needs a git repository, and ${folder} is in none: the tests are tried on the code from before the change. Run "git init", or leave --red-first out.`,
+  },
+  'no-checkpoint-0': {
+    exit: 2,
+    text: (change: string, fresh: string) =>
+      `--red-first: the code from before the agents worked on ${change} is not saved any more, so no test can be tried on it. Start over with: ${fresh}`,
+  },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {
     exit: 2,
@@ -413,6 +423,11 @@ const table = {
     exit: 1,
     text: (command: string, log: string) =>
       `${quote(command)} fails after rebasing onto the base branch. Nothing was changed. See ${log}.`,
+  },
+  'land-unproven': {
+    exit: 1,
+    text: (change: string, base: string, why: string) =>
+      `${change} is not proven after rebasing onto ${base} (${shortened(why)}). Nothing was changed. Land it anyway with --force.`,
   },
   'old-git': {
     exit: 2,
