@@ -1,8 +1,26 @@
+import type { ShellRun } from '../../process/shell.ts';
 import { readReport } from '../../proof/reports/read-report.ts';
 import type { TestResult } from '../../proof/test-result.ts';
-import type { ReportFile } from './report-files.ts';
+import { openReportFiles, type ReportFile, type ReportFilesRequest } from './report-files.ts';
 
-export interface OutputWatch {
+export interface CommandResults {
+  readonly tests: readonly TestResult[];
+  /** Sentences about reports that could not be read. */
+  readonly problems: readonly string[];
+}
+
+/** Runs one attempt of a command with what it needs to report test results. Returns what it has reported. */
+export const runWithReports = async <Result>(
+  request: ReportFilesRequest,
+  run: (extra: Required<Pick<ShellRun, 'env' | 'onStdout'>>) => Promise<Result>,
+): Promise<CommandResults & { readonly result: Result }> => {
+  const reports = openReportFiles(request);
+  const output = watchOutput();
+  const result = await run({ env: reports.variables, onStdout: output.add });
+  return { result, ...(await readTestResults(reports.collect(), output.bytes())) };
+};
+
+interface OutputWatch {
   readonly add: (chunk: Uint8Array) => void;
   /** What the command printed; null if that was too much for a report. */
   bytes(): Buffer | null;
@@ -11,7 +29,7 @@ export interface OutputWatch {
 const longestOutput = 32 * 1024 * 1024;
 
 /** Keeps the output of a command, as long as it can be a report. */
-export const watchOutput = (): OutputWatch => {
+const watchOutput = (): OutputWatch => {
   const chunks: Uint8Array[] = [];
   let length = 0;
   return {
@@ -24,17 +42,8 @@ export const watchOutput = (): OutputWatch => {
   };
 };
 
-export interface CommandResults {
-  readonly tests: readonly TestResult[];
-  /** Sentences about reports that could not be read. */
-  readonly problems: readonly string[];
-}
-
 /** Returns the results in the reports of a command, and in its output if that is one. */
-export const readTestResults = async (
-  reports: readonly ReportFile[],
-  output: Buffer | null,
-): Promise<CommandResults> => {
+const readTestResults = async (reports: readonly ReportFile[], output: Buffer | null): Promise<CommandResults> => {
   const found = await Promise.all(reports.map(({ bytes, name }) => readReport(bytes, name)));
   const printed = output === null ? null : await readReport(output, '');
   return {

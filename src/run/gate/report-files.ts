@@ -16,14 +16,14 @@ export interface ReportFile {
 }
 
 /** Collects the reports of one attempt of one command. */
-export interface ReportFiles {
+interface ReportFiles {
   /** For the environment of the command. */
   readonly variables: Readonly<Record<string, string>>;
   /** Returns what the command has written. Called once, after it has ended. */
   collect(): ReportFile[];
 }
 
-interface ReportFilesRequest {
+export interface ReportFilesRequest {
   /** The folder in which the command runs. */
   readonly root: string;
   /** Patterns relative to it. */
