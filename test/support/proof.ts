@@ -23,12 +23,12 @@ export const prints = (shellTest = 'true', id = scenario): string =>
   `echo 'TAP version 13'; if ${shellTest}; then echo 'ok 1 - adds @scenario ${id}'; else echo 'not ok 1 - adds @scenario ${id}'; fi; echo '1..1'; ${shellTest}`;
 
 /** The folder of the change in the user's record. */
-export const recordOf = (project: TestProject, id = change): string => {
+export const recordOf = (project: Pick<TestProject, 'home'>, id = change): string => {
   const projects = join(project.home, '.local/state/spool/projects');
   return join(projects, readdirSync(projects)[0]!, id);
 };
 
-export const ledgerOf = (project: TestProject): Ledger =>
+export const ledgerOf = (project: Pick<TestProject, 'home'>): Ledger =>
   JSON.parse(readFileSync(join(recordOf(project), 'ledger.json'), 'utf8')) as Ledger;
 
 export const hook = (project: TestProject, name: string, script: string): void => {
