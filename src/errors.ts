@@ -340,7 +340,7 @@ const table = {
     text: (folder: string) =>
       `--red-first needs a git repository, and ${folder} is in none: the tests are tried on the code from before the change. Run "git init", or leave --red-first out.`,
   },
-  'no-checkpoint-0': {
+  'checkpoint-gone': {
     exit: 2,
     text: (change: string, fresh: string) =>
       `--red-first: the code from before the agents worked on ${change} is not saved any more, so no test can be tried on it. Start over with: ${fresh}`,
@@ -739,7 +739,6 @@ const shortened = (text: string, maxLength = 1000) =>
 
 const quote = (text: string) => JSON.stringify(text);
 
-/** What Spool has written itself. */
 /** The command that holds the lock of a change. */
 type LockingCommand = 'ralph' | 'archive' | 'land' | 'rewind' | 'publish';
 
@@ -751,6 +750,7 @@ const busyText = (change: string, owner: string, command: LockingCommand): strin
     ? null
     : `${change} is being ${participles[command]} by another process (${owner}). Try again when it has finished.`;
 
+/** Whether Spool itself writes that file. */
 const isState = (path: string): boolean => /(?:^|[/\\])\.spool[/\\]\.state(?:[/\\]|$)/.test(path);
 
 const activeChanges = (ids: readonly string[]) =>

@@ -1,10 +1,11 @@
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import { headOf } from './branches.ts';
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
 import { noFetch } from './call/inert.ts';
 import { commitErrorLine, type CommitRequest } from './commit.ts';
 import { reasonFor } from './outcome.ts';
+import { toUtf8 } from './paths.ts';
 import { headBranch, isIntact, operationInProgress, type WorkTree } from './work-tree.ts';
 
 export interface AmendRequest extends Pick<CommitRequest, 'kill' | 'tag' | 'sandbox'> {

@@ -9,7 +9,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'no-commit': [],
   'review-without-git': [text],
   'red-first-no-git': [text],
-  'no-checkpoint-0': [text, text],
+  'checkpoint-gone': [text, text],
   'no-reviewer': [text, text],
   'old-git': [text, text],
   'not-complete': [text, text],

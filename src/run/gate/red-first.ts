@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { linkScenarios } from '../../proof/links.ts';
 import { evidenceFor, type GateFindings, type RedFirst } from '../../proof/next-ledger.ts';

@@ -22,9 +22,5 @@ export const checkRedFirst = async ({ project, plan, previous, repository, env }
   // It was stopped before it saved anything, so no agent has worked either.
   if (finishedIterations === 0 && pending === null && recordedCheckpoints(record).length === 0) return;
   if ((await firstCheckpoint(repository, record)) !== null) return;
-  throw userError(
-    'no-checkpoint-0',
-    plan.change,
-    commandLine('spool', 'ralph', '--change', plan.change, '--fresh'),
-  );
+  throw userError('checkpoint-gone', plan.change, commandLine('spool', 'ralph', '--change', plan.change, '--fresh'));
 };
