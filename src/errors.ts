@@ -251,8 +251,7 @@ const table = {
   },
   'unproven-scenarios': {
     exit: 2,
-    text: (change: string, why: string, force: string) =>
-      `${change} is not proven (${shortened(why)}). See: spool proof ${change}. ${force}`,
+    text: (change: string, why: string, advice: string) => `${change} is not proven (${shortened(why)}). ${advice}`,
   },
   'bad-task-file': {
     exit: 2,
@@ -338,12 +337,12 @@ const table = {
   'red-first-no-git': {
     exit: 2,
     text: (folder: string) =>
-      `--red-first needs a git repository, and ${folder} is in none: the tests are tried on the code from before the change. Run "git init", or leave --red-first out.`,
+      `--red-first needs a git repository, and ${folder} is in none. Run "git init", or leave --red-first out.`,
   },
   'checkpoint-gone': {
     exit: 2,
     text: (change: string, fresh: string) =>
-      `--red-first: the code from before the agents worked on ${change} is not saved any more, so no test can be tried on it. Start over with: ${fresh}`,
+      `--red-first: the checkpoint from before ${change} is gone. Start over with: ${fresh}`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {
@@ -423,11 +422,6 @@ const table = {
     exit: 1,
     text: (command: string, log: string) =>
       `${quote(command)} fails after rebasing onto the base branch. Nothing was changed. See ${log}.`,
-  },
-  'land-unproven': {
-    exit: 1,
-    text: (change: string, base: string, why: string) =>
-      `${change} is not proven after rebasing onto ${base} (${shortened(why)}). Nothing was changed. Land it anyway with --force.`,
   },
   'old-git': {
     exit: 2,

@@ -118,8 +118,10 @@ const mayLand = async ({ project, change, target, branch, env, force, confirm }:
 /** The same if its scenarios must be proven, and what would land does not prove them. */
 const mayLandUnproven = async ({ change, base, confirm }: Landing, { why }: LandProof): Promise<boolean> => {
   if (why === null) return true;
-  if (confirm === null) throw userError('land-unproven', change, base, why);
-  return confirm(`${change} is not proven on ${base} (${why}). Land it anyway?`);
+  const rebased = `after rebasing onto ${base}: ${why}`;
+  if (confirm === null)
+    throw userError('unproven-scenarios', change, rebased, 'Nothing was changed. Land it anyway with --force.');
+  return confirm(`${change} is not proven (${rebased}). Land it anyway?`);
 };
 
 const removeStaging = async ({ project, say }: LandRequest, staging: string): Promise<void> => {

@@ -21,7 +21,7 @@ import { openSandboxFor } from '../run/sandbox.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 import type { CommandResult } from '../proof/next-ledger.ts';
 import { gateCommands } from '../ralph/plan.ts';
-import { runWithReports } from '../run/gate/command-results.ts';
+import { runWithoutResults, runWithReports } from '../run/gate/command-results.ts';
 import type { Landing } from './landing.ts';
 import { type LandProof, proveLanding } from './prove.ts';
 import { landLog } from '../store/paths.ts';
@@ -99,6 +99,8 @@ const reportConflict = (landing: Landing, files: readonly string[]): never => {
   throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
 };
 
+type RunCommand = (extra: Pick<ShellRun, 'env' | 'onStdout'>) => Promise<ShellResult>;
+
 /**
  * Runs the commands in the staging worktree, which is set up like the worktree of a run. Returns their results, with the
  * tests that they have reported.
@@ -141,7 +143,7 @@ const verify = async (landing: Landing): Promise<CommandResult[]> => {
       // The setup or an earlier command may have changed files.
       checkSetup();
       say(`Verifying: ${redactor.text(command)}`);
-      const run = (extra: Partial<Pick<ShellRun, 'env' | 'onStdout'>>) =>
+      const run: RunCommand = (extra) =>
         runShell({
           ...shellOptions,
           ...extra,
@@ -152,8 +154,10 @@ const verify = async (landing: Landing): Promise<CommandResult[]> => {
           timeoutMs: options.verifyTimeout,
           stopGraceMs: options.stopGrace,
         });
-      const reportFiles = { root, patterns: proof?.reports ?? [], sandbox: sandbox ?? null, env };
-      const { result, tests } = proof ? await runWithReports(reportFiles, run) : { result: await run({}), tests: [] };
+      const files = { root, sandbox: shellOptions.sandbox, env };
+      const { result, tests } = proof
+        ? await runWithReports({ ...files, patterns: proof.reports }, run)
+        : { result: await runWithoutResults(files, run), tests: [] };
       if (!(await passes(Promise.resolve(result.outcome))))
         throw userError('land-verify-failed', redactor.text(command), log);
       results.push({ ...result, command, tests });

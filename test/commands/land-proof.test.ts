@@ -7,7 +7,8 @@ import { ledgerOf, requirement, scenario, spec } from '../support/proof.ts';
 /** What lands must be proven as it lands: after the rebase, by reports of this verification. */
 
 /** Reports the scenario as skipped if the base has `slow`, and never if it has `silent`. */
-const tests = `{ echo 'TAP version 13'
+const tests = `[ -d "$SPOOL_REPORTS" ] || exit 9
+{ echo 'TAP version 13'
   [ -e silent ] || { [ -e slow ] && echo 'ok 1 - adds @scenario ${scenario} # SKIP' || echo 'ok 1 - adds @scenario ${scenario}'; }
   [ -e silent ] && echo 1..0 || echo 1..1; } > "$SPOOL_REPORTS/out.tap"
 [ -e sum.txt ]`;
@@ -36,6 +37,8 @@ test('lands what is proven after the rebase; the ledger names the landed commit,
   expect(ledgerOf(project).scenarios).toMatchObject([{ proof: { commit: project.git('rev-parse', branch) } }]);
   commitOnMain(project, 'other.txt', 'meanwhile\n');
 
+  // The command needs its folder for reports also if nothing must be proven.
+  expect(await project.spool('land', change, '--dry-run')).toMatchObject({ code: 0, stderr: `Verifying: ${verify}\n` });
   const result = await project.spool('land', change, '--require-scenarios');
 
   expect(result).toMatchObject({ code: 0, stderr: `Verifying: ${verify}\nScenarios: 1/1 proven\n` });
@@ -62,9 +65,9 @@ test('nothing lands if a scenario is no longer proven after the rebase, and one 
   const fails = async (why: string) => {
     const before = snapshot(project);
     const result = await project.spool(...land);
-    expect(result).toMatchObject({ code: 1, stdout: '' });
+    expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr.replaceAll(/\s+/g, ' ').trim()).toMatch(
-      `is not proven after rebasing onto main (${why}). Nothing was changed. Land it anyway with --force.`,
+      `is not proven (after rebasing onto main: ${why}). Nothing was changed. Land it anyway with --force.`,
     );
     expect(snapshot(project)).toEqual(before);
     expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);

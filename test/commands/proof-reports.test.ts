@@ -1,4 +1,4 @@
-import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -94,4 +94,13 @@ test('the ledger stays when a gate is interrupted, when the run is resumed, and 
   expect(ledgerOf(project).scenarios).toMatchObject([
     { state: 'proven', proof: { commit: project.git('rev-parse', 'HEAD') } },
   ]);
+});
+
+test('a command finds a folder for its reports also if the change has no scenarios', async () => {
+  const project = createProject({ agent: [promise] });
+  const verify = '[ -d "$SPOOL_REPORTS" ] && echo "$SPOOL_REPORTS" > "$HOME/folder" && touch "$SPOOL_REPORTS/a.xml"';
+
+  expect(await project.spool('ralph', '--change', change, '--verify', verify)).toMatchObject({ code: 0 });
+
+  expect(existsSync(readFileSync(join(project.home, 'folder'), 'utf8').trim())).toBe(false);
 });

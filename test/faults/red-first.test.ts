@@ -124,6 +124,8 @@ test('is refused where nothing can be tried: without git, and if the first check
   appendFileSync(checkpoints, text);
   expect(await project.spool(...run)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`--red-first: the code from before the agents worked on ${change}`),
+    stderr: expect.stringContaining(
+      `--red-first: the checkpoint from before ${change} is gone. Start over with: spool ralph`,
+    ),
   });
 });

@@ -106,7 +106,6 @@ const facts: Record<ErrorCode, unknown[]> = {
   'dirty-worktree': [text, text, text],
   'land-conflict': [text, text, text],
   'land-verify-failed': [text, text],
-  'land-unproven': [text, text, text],
   'land-blocked': [text, text],
   'land-obstacle': [text, text],
   'land-backup-failed': [text],

@@ -9,15 +9,34 @@ export interface CommandResults {
   readonly problems: readonly string[];
 }
 
+type RunCommand<Result, Extra extends 'env' | 'onStdout'> = (extra: Required<Pick<ShellRun, Extra>>) => Promise<Result>;
+
 /** Runs one attempt of a command with what it needs to report test results. Returns what it has reported. */
 export const runWithReports = async <Result>(
   request: ReportFilesRequest,
-  run: (extra: Required<Pick<ShellRun, 'env' | 'onStdout'>>) => Promise<Result>,
+  run: RunCommand<Result, 'env' | 'onStdout'>,
 ): Promise<CommandResults & { readonly result: Result }> => {
   const reports = openReportFiles(request);
-  const output = watchOutput();
-  const result = await run({ env: reports.variables, onStdout: output.add });
-  return { result, ...(await readTestResults(reports.collect(), output.bytes())) };
+  try {
+    const output = watchOutput();
+    const result = await run({ env: reports.variables, onStdout: output.add });
+    return { result, ...(await readTestResults(reports.collect(), output.bytes())) };
+  } finally {
+    reports.discard();
+  }
+};
+
+/** Does the same if nothing depends on the results: the command still finds a folder for its reports. */
+export const runWithoutResults = async <Result>(
+  request: Omit<ReportFilesRequest, 'patterns'>,
+  run: RunCommand<Result, 'env'>,
+): Promise<Result> => {
+  const reports = openReportFiles({ ...request, patterns: [] });
+  try {
+    return await run({ env: reports.variables });
+  } finally {
+    reports.discard();
+  }
 };
 
 interface OutputWatch {
