@@ -27,15 +27,12 @@ export type AmendResult =
  */
 export const amendMessage = async (tree: WorkTree, request: AmendRequest): Promise<AmendResult> => {
   const { commit, tag, kill, sandbox } = request;
-  const why = await whyNotAmended(tree, commit);
-  if (why !== null) return { kind: 'refused', why };
-  const current = await readCommit(tree, commit);
+  const current = isIntact(tree) ? await readCommit(tree, commit) : null;
   if (current === null) return { kind: 'refused', why: 'git cannot read it' };
-  if (isBound(current)) return { kind: 'refused', why: 'it is signed, or has another encoding' };
   const message = request.message(current.message);
   if (message === current.message) return { kind: 'unchanged' };
-  const refusal = await refusedByHook(tree, message, request);
-  if (refusal !== null) return { kind: 'refused', why: refusal };
+  const why = (await whyNotAmended(tree, commit, current)) ?? (await refusedByHook(tree, message, request));
+  if (why !== null) return { kind: 'refused', why };
   const cwd = tree.root;
   const stored = await git(['hash-object', '-t', 'commit', '-w', '--stdin'], {
     cwd,
@@ -71,8 +68,8 @@ export const readCommit = async ({ root }: Pick<WorkTree, 'root'>, commit: strin
 /** A signature is about the old message. In another encoding, text cannot simply be appended. */
 const isBound = ({ header }: CommitText): boolean => /^(?:gpgsig|encoding|mergetag)/m.test(header);
 
-const whyNotAmended = async (tree: WorkTree, commit: string): Promise<string | null> => {
-  if (!isIntact(tree)) return 'the .git of the work tree is gone, or was replaced';
+const whyNotAmended = async (tree: WorkTree, commit: string, current: CommitText): Promise<string | null> => {
+  if (isBound(current)) return 'it is signed, or has another encoding';
   const busy = operationInProgress(tree);
   if (busy !== null) return `${busy} is in progress`;
   const branch = headBranch(tree);

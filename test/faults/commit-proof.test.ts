@@ -159,6 +159,7 @@ describe('Spool is killed', () => {
     const result = await project.spool('ralph', '--change', change);
 
     expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).not.toContain('does not name');
     expect(project.history()).toMatchObject([{ commit: amended }]);
     expect(provenIn(project)).toEqual([amended]);
     expect(project.git('log', '--format=%s').split('\n')).toEqual(['mine', 'ralph(002-01): iteration 1', 'start']);
