@@ -66,7 +66,8 @@ const checkProof = async (project: Project, change: Change, { rawFlags, env }: I
   if (!forChange(change.id).requireScenarios) return;
   const { whyUnproven } = await import('../proof/why-unproven.ts');
   const why = whyUnproven(project, change, env);
-  if (why !== null) throw userError('unproven-scenarios', change.id, why, 'Archive it anyway with --force.');
+  const advice = `See: ${commandLine('spool', 'proof', change.id)}. Archive it anyway with --force.`;
+  if (why !== null) throw userError('unproven-scenarios', change.id, why, advice);
 };
 
 /** The branch of the change if it has work that has not landed, and would be forgotten. */

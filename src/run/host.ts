@@ -15,6 +15,7 @@ import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createHandover, type Handover } from './handover.ts';
 import type { NextIteration } from './services.ts';
+import { addProofToCommit } from './work/commit-proof.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
 import { scenariosToProve } from './gate/proof-gate.ts';
@@ -68,6 +69,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if (report !== null) work.invalidate();
       return report;
     },
+    addProofToCommit: (record) => addProofToCommit(context, record),
     withoutSecrets: (record) => boundRecord(record, context.redactor),
     save: async (record) => {
       ensureRunState(context);

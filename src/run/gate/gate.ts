@@ -13,6 +13,7 @@ import type { EndedIteration } from '../../ralph/loop-host.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
+import { runWithoutResults } from './command-results.ts';
 import { openProofGate, type ProofContext, type ProofGate } from './proof-gate.ts';
 import { findWeakened, noneWeakened, withWeakened } from './weakened-tests.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
@@ -191,10 +192,11 @@ const runWithRetry = async (
 ): Promise<GateRun> => {
   const started = performance.now();
   const attempt = (isRetry: boolean) => {
-    const run = { logFile: logFile(isRetry) };
+    const run = (extra: Partial<Pick<ShellRun, 'env' | 'onStdout'>>) =>
+      runOnce(context, command, { logFile: logFile(isRetry), ...extra });
     return proofGate === null
-      ? runOnce(context, command, run)
-      : proofGate.watch(command, (extra) => runOnce(context, command, { ...run, ...extra }));
+      ? runWithoutResults({ ...context, root: context.workProject.root }, run)
+      : proofGate.watch(command, run);
   };
   const first = await attempt(false);
   const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';

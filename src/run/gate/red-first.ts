@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { treeOf } from '../../git/checkpoint.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
-import type { WorkTree } from '../../git/work-tree.ts';
 import { linkScenarios } from '../../proof/links.ts';
 import { evidenceFor, type GateFindings, type RedFirst } from '../../proof/next-ledger.ts';
+import { firstCheckpoint } from './first-checkpoint.ts';
 import { isKept, judgeRedFirst } from './red-first-verdict.ts';
 import type { Evidence, Scenario } from '../../ralph/proof.ts';
-import { recordedCheckpoints } from '../../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { addRedFirst, readRedFirst } from '../../store/user-record/red-first.ts';
 import type { RunContext } from '../context.ts';
@@ -113,11 +111,4 @@ const keyOf = (
   const tests = evidence.map(({ command, test }) => [command, test]);
   const parts = [id, verify, start, tests, files.map((file) => [file, versions.get(file) ?? null])];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-};
-
-/** The files before the first agent worked on the change, as far back as checkpoints are kept. */
-const firstCheckpoint = async (tree: WorkTree, record: string): Promise<string | null> => {
-  for (const { name, commit } of recordedCheckpoints(record))
-    if (name === '0' && (await treeOf(tree, commit)) !== null) return commit;
-  return null;
 };
