@@ -80,6 +80,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if (again) context.guard.before();
       const report = await gate(iteration, verdict, again);
       if (report !== null) work.invalidate();
+      if (report?.passed === false && context.plan.gate.requireScenarios) await work.afterGate(iteration);
       return report;
     },
     withoutSecrets: (record) => boundRecord(record, context.redactor),
