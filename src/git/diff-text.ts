@@ -1,5 +1,6 @@
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
 import { type CommitStore, inStore } from './commit-store.ts';
+import { toUtf8 } from './paths.ts';
 
 /** Returns the difference as `git diff` shows it; null if it is longer than `maxLength` characters, or if git fails. */
 export const diffText = async (

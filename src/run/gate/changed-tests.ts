@@ -1,6 +1,6 @@
 import { readInside } from '../../files/inside.ts';
 import { missingBlobs, readBlobs } from '../../git/blobs.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { parseSkipped, stillSkipped } from '../../git/snapshot/skipped.ts';
 import type { WorkTree } from '../../git/work-tree.ts';

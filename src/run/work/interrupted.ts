@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { diffTrees } from '../../git/diff.ts';
 import { listCheckpoints, treeOf } from '../../git/checkpoint.ts';
 import { commitErrorLine } from '../../git/commit.ts';
-import { toUtf8, statsOfName } from '../../git/call/git.ts';
+import { toUtf8, statsOfName } from '../../git/paths.ts';
 import { mixTrees } from '../../git/mixed-tree.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import type { WorkTree } from '../../git/work-tree.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { FileDiff } from '../../git/diff.ts';
 import { createFolderWatch } from '../../git/snapshot/folder-watch.ts';
-import { pathOf, toUtf8 } from '../../git/call/git.ts';
+import { pathOf, toUtf8 } from '../../git/paths.ts';
 import { openIgnoredBefore } from '../../git/snapshot/ignored-before.ts';
 import {
   covers,
