@@ -99,6 +99,25 @@ END`;
   });
 });
 
+test('the result of --red-first is not believed after a helper of the test was changed', async () => {
+  const project = createProject({
+    files,
+    agent: [
+      `${work}\nmkdir test; echo "export { equal } from 'node:assert';" > test/check.mjs
+sed -i "s|'node:assert'|'./test/check.mjs'|; s|import assert|import * as assert|" sum.test.mjs; ${promise}`,
+      `echo 'export const equal = () => {};' > test/check.mjs; echo 'export const sum = () => 0;' > sum.mjs; ${promise}`,
+    ],
+  });
+
+  const twice = ['--min-iterations', '2', '--max-iterations', '2'];
+  expect(await project.spool(...run, '--red-first', ...twice)).toMatchObject({ code: 3 });
+
+  expect(project.history().map(({ rejected }) => rejected)).toEqual([
+    null,
+    expect.stringContaining('also passes without the change, so it proves nothing'),
+  ]);
+});
+
 test('what an agent marks as unchanged is committed; what the user has marked is not, and stays marked', async () => {
   const project = createProject({ files, agent: [`git update-index --assume-unchanged sum.mjs; ${work}\n${promise}`] });
   project.git('update-index', '--assume-unchanged', 'README.md');
