@@ -67,6 +67,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if (isResumed) context.guard.before();
       const report = await checkPromise(iteration, ended);
       if (report !== null) work.invalidate();
+      if (report?.passed === false && context.plan.gate.requireScenarios) await work.afterGate(iteration);
       return report;
     },
     addProofToCommit: (record) => addProofToCommit(context, record),

@@ -21,7 +21,7 @@ import { type ReviewContext, review } from '../review/review.ts';
 import { verifyLog } from '../../store/paths.ts';
 
 type GateContext = RestoreContext &
-  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> &
+  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies' | 'notes'> &
   CommandContext &
   ProofContext &
   ReviewContext;
@@ -58,7 +58,7 @@ export const createGate =
     // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
     const openTasks = promised && gate.requireTasks ? openTasksOf(context) : [];
-    const weakened = isGuarded && gate.requireScenarios ? await findWeakened(context) : noneWeakened;
+    const weakened = isGuarded && gate.requireScenarios ? await findWeakened(context, ended) : noneWeakened;
     const quickChecksPass =
       openTasks.length + conflicts.length + weakened.sentences.length === 0 && !(isGuarded && seen.length > 0);
     const proofGate = quickChecksPass ? openProofGate(context) : null;
