@@ -1,7 +1,15 @@
 import { branchOf } from '../changes/branch.ts';
 import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
-import { borrowObjects, fetchFromMirror, fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import {
+  borrowObjects,
+  fetchFromMirror,
+  fetchRefs,
+  inMirror,
+  pushRefs,
+  readRemoteRefs,
+  type Remote,
+} from '../git/remote.ts';
 import { messageOf, readStoredFiles } from '../git/stored-files.ts';
 import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
@@ -14,6 +22,7 @@ import { whyUnusable } from './check-claim.ts';
 import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
 import { isAnnounced, unknownState } from './published.ts';
+import { ledgerPath, readSentLedger } from './sent-ledger.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'project' | 'request' | 'run' | 'detail' | 'fence' | 'open_fences'>;
 
@@ -71,8 +80,16 @@ export const fetchRun = async (
   await git(['update-ref', '-d', ownFence], { cwd });
   if (copied !== null) return { why: copied };
   const { prompt, base } = row.request;
-  adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files });
+  const commits = await commitsBetween(remote.mirror, base.commit, tip);
+  const ledger = readSentLedger(files.get(ledgerPath), { change: row.id, run: view.run, note, commits });
+  adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files, ledger });
   return { remote, fence, tip };
+};
+
+/** What a run has committed to its branch; empty if git fails. */
+const commitsBetween = async (mirror: string, base: string, tip: string): Promise<ReadonlySet<string>> => {
+  const { code, stdout } = await git(['rev-list', tip, '--not', base, '--'], inMirror(mirror));
+  return new Set(code === 0 ? stdout.split('\n').filter(Boolean) : []);
 };
 
 /** Deletes the branch and the state of a change on the remote, if they are those that were fetched. */

@@ -112,14 +112,19 @@ const mayLand = async ({
   force,
   confirm,
   settings,
+  say,
 }: Landing): Promise<boolean> => {
   const why = force ? null : await whyIncomplete(project, { target, branch, env });
   if (why !== null && confirm === null) throw userError('not-complete', change, why);
   if (why !== null && !(await confirm!(`${change} is not complete (${why}). Land it anyway?`))) return false;
   if (force || !settings.options.requireScenarios) return true;
-  const { whyUnproven } = await import('../proof/why-unproven.ts');
+  const { provenElsewhere, whyUnproven } = await import('../proof/why-unproven.ts');
   const open = whyUnproven(project, target, env);
-  if (open === null) return true;
+  if (open === null) {
+    const elsewhere = provenElsewhere({ project, change, env });
+    if (elsewhere !== null) say(elsewhere);
+    return true;
+  }
   if (confirm === null) throw userError('unproven-scenarios', change, open, 'Land it anyway with --force.');
   return confirm(`${change} is not proven (${open}). Land it anyway?`);
 };

@@ -172,7 +172,7 @@ export interface ChangeDetail {
 export interface ProofDetail extends Pick<Ledger, 'scenarios' | 'unknown'> {
   readonly count: ProofCount;
   /** The gate that checked them last; null if none did. */
-  readonly gate: Pick<Ledger, 'run' | 'iteration' | 'at'> | null;
+  readonly gate: Pick<Ledger, 'run' | 'iteration' | 'at' | 'worker'> | null;
 }
 
 export interface RunDetail extends ChangeDetail {

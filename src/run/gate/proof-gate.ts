@@ -15,7 +15,7 @@ import { readTestResults, watchOutput } from './command-results.ts';
 import type { RedFirstContext } from './red-first.ts';
 import { openReportFiles } from './report-files.ts';
 
-export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view'>;
+export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view' | 'cluster'>;
 
 /** Looks for what the commands of one gate prove. */
 export interface ProofGate {
@@ -65,6 +65,7 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
         checkpoint: gated.checkpoint,
         commit: gated.commit ?? context.view().commits?.last ?? null,
         at: new Date().toISOString(),
+        ...(context.cluster && { worker: context.cluster.worker() }),
         scenarios,
         links: linkScenarios({
           scenarios,
