@@ -32,8 +32,16 @@ import type { RunView } from '../ralph/view.ts';
 
 export type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 export type { RunEvent } from '../ralph/events.ts';
-export type { ScenarioProof } from '../ralph/proof.ts';
-export type { FileChange, GateReport, GateRun, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
+export type { ProofCount, ScenarioProof } from '../ralph/proof.ts';
+export type {
+  FileChange,
+  GateReport,
+  GateRun,
+  IterationRecord,
+  ReviewReport,
+  TaskCount,
+  AgentSwitch,
+} from '../ralph/record.ts';
 export type { RunView } from '../ralph/view.ts';
 
 /** Every POST must have it: a form or a link of another site cannot send it. */
@@ -69,6 +77,8 @@ export interface Row {
   /** null: unlimited. */
   readonly maxIterations: number | null;
   readonly tasks: TaskCount | null;
+  /** How many scenarios its last gate has proven; null if no gate has looked for any. */
+  readonly proof: ProofCount | null;
   /** Empty if it is not known. */
   readonly startedAt: string;
   readonly endedAt: string | null;
