@@ -1,15 +1,8 @@
 import { branchOf } from '../changes/branch.ts';
-import { git } from '../git/call/git.ts';
+import { deleteRef } from '../git/branches.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
-import {
-  borrowObjects,
-  fetchFromMirror,
-  fetchRefs,
-  inMirror,
-  pushRefs,
-  readRemoteRefs,
-  type Remote,
-} from '../git/remote.ts';
+import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { borrowObjects, commitsInMirror, fetchFromMirror } from '../git/mirror.ts';
 import { messageOf, readStoredFiles } from '../git/stored-files.ts';
 import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
@@ -77,19 +70,13 @@ export const fetchRun = async (
       row.id,
       note.checkpoints.filter(({ run }) => run === view.run),
     ));
-  await git(['update-ref', '-d', ownFence], { cwd });
+  await deleteRef(cwd, ownFence);
   if (copied !== null) return { why: copied };
   const { prompt, base } = row.request;
-  const commits = await commitsBetween(remote.mirror, base.commit, tip);
+  const commits = new Set(await commitsInMirror(remote, base.commit, tip));
   const ledger = readSentLedger(files.get(ledgerPath), { change: row.id, run: view.run, note, commits });
   adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files, ledger });
   return { remote, fence, tip };
-};
-
-/** What a run has committed to its branch; empty if git fails. */
-const commitsBetween = async (mirror: string, base: string, tip: string): Promise<ReadonlySet<string>> => {
-  const { code, stdout } = await git(['rev-list', tip, '--not', base, '--'], inMirror(mirror));
-  return new Set(code === 0 ? stdout.split('\n').filter(Boolean) : []);
 };
 
 /** Deletes the branch and the state of a change on the remote, if they are those that were fetched. */
