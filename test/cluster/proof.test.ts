@@ -52,9 +52,12 @@ test('the proof of a worker reaches the person with the name of the worker, and 
     code: 1,
     stdout: expect.stringMatching(/never: no gate has run[^]*Follow +spool logs/),
   });
+  // It cannot take the change again.
+  lost.kill('SIGSTOP');
   await cluster.endLeases();
   const winner = worker('two');
   await cluster.reaches(change, 'complete');
+  lost.kill('SIGCONT');
   for (const each of [lost, winner]) each.kill('SIGTERM');
   await Promise.all([lost.result, winner.result]);
 
