@@ -1,4 +1,4 @@
-import type { Evidence, ProofCount, ScenarioProof, ScenarioState } from './proof.ts';
+import type { Evidence, ProofCount, ProvingWorker, ScenarioProof, ScenarioState } from './proof.ts';
 
 /** All scenarios are proven, and there is at least one. */
 export const isProven = ({ proven, total }: ProofCount): boolean => total > 0 && proven === total;
@@ -51,3 +51,10 @@ export const evidenceName = ({ test, command }: Evidence): string => test ?? com
 
 /** The commit in which a scenario was proven: that on the branch, or else the checkpoint. */
 export const provenAt = ({ proof }: ScenarioProof): string => (proof?.commit ?? proof?.checkpoint ?? '').slice(0, 8);
+
+/** ` on worker build-1 (host-a)`; empty for this machine. `clean` makes the names fit for where they are shown. */
+export const onWorker = (worker: ProvingWorker | undefined, clean = (names: string): string => names): string => {
+  if (worker === undefined) return '';
+  const { name, host } = worker;
+  return ` on ${clean(`worker ${name}${host === null || host === name ? '' : ` (${host})`}`)}`;
+};

@@ -57,9 +57,16 @@ export const printRun = async (change: string, request: StatusRequest): Promise<
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
   const kept = hasHandover(project, change) ? { handover: await keptNotes(change, request) } : {};
-  const lines = renderRun(shown, { ...facts, ...kept, records, alive, table: true }, canvasOf(terminal));
+  const isLanded = await hasLanded(shown, project);
+  const lines = renderRun(shown, { ...facts, ...kept, records, alive, isLanded, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
 };
+
+/** Whether the branch of a run has landed. Imported only when needed. */
+const hasLanded = async ({ change, run, status, workspace }: RunView, project: Project): Promise<boolean> =>
+  status === 'complete' &&
+  Boolean(workspace?.branch) &&
+  (await import('../store/landed.ts')).readLanded(project, change)?.run === run;
 
 /** The notes for the next iteration. Imported only when needed. */
 const keptNotes = async (

@@ -164,7 +164,7 @@ const nextFor = ({ id, state, detail }: QueuedChange, view: RunView | null): Nex
     case 'stopped':
       return [['Resume', on('resume')], ...look];
     case 'complete':
-      return detail?.startsWith('landed ') ? look : [['Land', on('land')], ...look];
+      return detail?.startsWith('landed ') ? look : [['Publish', on('publish')], ['Land', on('land')], ...look];
     default:
       return [['Try again', commandLine('spool', 'queue', 'add', id)], ...look];
   }

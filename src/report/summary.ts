@@ -141,11 +141,13 @@ export const commandLines = (next: readonly Next[], style: Canvas['style']): str
 interface NextFacts extends Pick<SummaryFacts, 'records'> {
   /** The ids of processes that are left of a run that was killed. */
   readonly leftovers: readonly number[];
+  /** Whether the branch of the run has landed. */
+  readonly isLanded?: boolean;
 }
 
 export type Next = readonly [label: string, command: string];
 
-const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
+const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFacts): Next[] => {
   const { change } = view;
   const on = (...words: readonly string[]): string => commandLine('spool', words[0]!, change, ...words.slice(1));
   const review: Next[] = view.files.length > 0 ? [['Review', on('diff', '--all')]] : [];
@@ -169,7 +171,8 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
       return [
         ...review,
         ...trouble,
-        ...(view.workspace?.worktree
+        ...(hasOwnCommits(view) && !isLanded ? [['Publish', on('publish')] as const] : []),
+        ...(view.workspace?.worktree && !isLanded
           ? [['Land', on('land')] as const]
           : hasOpenTasks(view) || !hasArchive(view.source)
             ? []
@@ -200,6 +203,10 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
       return [['Try again', newRun(view)], ...permissions, ...trouble, ...review];
   }
 };
+
+/** Whether the run has a branch of its own with commits. */
+const hasOwnCommits = ({ workspace, commits }: RunView): boolean =>
+  Boolean(workspace?.branch) && (commits?.count ?? 0) > 0;
 
 const hasOpenTasks = ({ tasks }: RunView): boolean => tasks !== null && tasks.done < tasks.total;
 

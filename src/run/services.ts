@@ -5,6 +5,7 @@ import type { OpenSession } from '../harness/session.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { Stop } from '../ralph/events.ts';
+import type { ProvingWorker } from '../ralph/proof.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
 import type { Request, Requested } from '../ralph/control.ts';
 import type { TrustedRuns } from './trust-runs.ts';
@@ -38,6 +39,8 @@ export interface RunServices {
 export interface ClusterRun {
   /** Marks the processes of this attempt: another worker on this machine may have started the same run. */
   readonly tag: string;
+  /** Who runs it, as the proof of the change says. */
+  worker(): ProvingWorker;
   /** Reserves an iteration in the shared budget. Returns why it must not start; null if it may. */
   admit(next: NextIteration): Promise<Stop | null>;
   /** Publishes the work and the state of the run. */

@@ -88,7 +88,7 @@ test('a run on a worker is watched, steered and landed from another checkout', a
     ' Iteration 3/50',
   ]);
   expect(cluster.calls().map(({ prompt }) => prompt.includes('Mind the gap.'))).toEqual([false, false, true]);
-  expect((await there('status', change)).stdout).toMatch(/Complete: [^]*Land +spool land/);
+  expect((await there('status', change)).stdout).toMatch(/Complete: [^]*Publish +spool publish[^]*Land +spool land/);
 
   // Nothing but the base is left on the remote.
   const landed = await there('land', change);

@@ -55,6 +55,9 @@ test('rebases the branch, verifies it, and fast-forwards the base and its files'
   expect(project.read('x.txt')).toBe('x\n');
   expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
   expect(project.git('branch', '--list', branch)).toBe('');
+  const next = (await project.spool('status', change)).stdout;
+  expect(next).toContain(`  Archive     spool archive ${change}\n`);
+  expect(next).not.toMatch(/spool (?:land|publish)/);
 });
 
 test('a dry run rebases and verifies, and changes nothing', async () => {

@@ -11,7 +11,10 @@ const pullUrl = 'https://github.com/acme/shop/pull/1';
 /** A project in which a run in a worktree has completed. */
 const worked = async ({ agent = ['echo x > x.txt'], files = {} }: ProjectOptions = {}) => {
   const project = createProject({ files, agent: agent.map((script) => `${script}; ${promise}`) });
-  expect(await project.spool('ralph', change, '--worktree', '--verify', 'true')).toMatchObject({ code: 0 });
+  expect(await project.spool('ralph', change, '--worktree', '--verify', 'true')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`  Publish     spool publish ${change}\n  Land        spool land ${change}\n`),
+  });
   return { project, github: withGithub(project) };
 };
 

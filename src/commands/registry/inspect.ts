@@ -81,6 +81,7 @@ export const inspectCommands: readonly CommandRow[] = [
       { name: 'markdown', help: 'Output Markdown, for a pull request or a job summary' },
       { name: 'html', help: 'Output one HTML file with the charts of the last run' },
       { name: 'output', placeholder: 'file', help: 'Write to this file', suggest: 'files' },
+      queue,
     ],
     examples: [
       'spool proof 002-01',

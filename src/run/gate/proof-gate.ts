@@ -14,7 +14,7 @@ import type { RunContext } from '../context.ts';
 import { runWithReports } from './command-results.ts';
 import type { RedFirstContext } from './red-first.ts';
 
-export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view'>;
+export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view' | 'cluster'>;
 
 /** Looks for what the commands of one gate prove. */
 export interface ProofGate {
@@ -62,6 +62,7 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
         checkpoint: gated.checkpoint,
         commit: gated.commit ?? context.view().commits?.last ?? null,
         at: new Date().toISOString(),
+        ...(context.cluster && { worker: context.cluster.worker() }),
         scenarios,
         links: linkScenarios({
           scenarios,

@@ -35,6 +35,14 @@ const inSuites = (ofTodo: string) => [
 ];
 const oneName = (ofTodo: string) => inSuites(ofTodo).map((each) => each.replaceAll(' > ', ' '));
 
+const ofBats = [
+  `passed ${passes}`,
+  `failed ${fails}`,
+  `passed odd <b> & 'single' 日本語 🚀`,
+  `skipped ${skipped}`,
+  'passed is named by a comment',
+];
+
 /** What each recorded report says. */
 const expected: Readonly<Record<string, { format: string; tests: string[] }>> = {
   'vitest-junit.xml': { format: 'junit', tests: ['failed test/broken.test.js', ...inSuites('skipped'), ...same] },
@@ -57,6 +65,8 @@ const expected: Readonly<Record<string, { format: string; tests: string[] }>> = 
     format: 'tap',
     tests: [`passed ${passes}`, `failed ${fails}`, `passed ${odd}`, `skipped ${skipped}`, `todo ${todo}`],
   },
+  'bats.tap': { format: 'tap', tests: ofBats },
+  'bats-junit.xml': { format: 'junit', tests: ofBats },
   'pytest-junit.xml': {
     format: 'junit',
     tests: [
@@ -121,6 +131,7 @@ describe('reports of real runners', () => {
     expect(await of('node-test-junit.xml', fails)).toMatchObject({ file: null, message, durationMs: ms });
     expect(await of('pytest-junit.xml', 'test_skipped')).toMatchObject({ message: 'later' });
     expect(await of('go-test.json', 'refuses')).toMatchObject({ message: 'login_test.go:10: got <1> & "2"' });
+    expect(await of('bats-junit.xml', fails)).toMatchObject({ message: expect.stringContaining('expected <1> & 2') });
     expect(await of('tape.tap', fails)).toMatchObject({ message: expect.stringContaining('is one') });
   });
 });
