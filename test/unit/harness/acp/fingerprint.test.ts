@@ -83,7 +83,7 @@ test('covers the instructions of the project, of folders around it, and the sett
       '/home/me/.config/opencode/opencode.json',
     ]),
   );
-  expect(instructionFiles({ ...opencode, sandbox: { hosts: [] } }, '/home/me/app', env)).not.toContain(
+  expect(instructionFiles({ ...opencode, sandbox: { data: () => [], hosts: [] } }, '/home/me/app', env)).not.toContain(
     '/home/me/.config/opencode/opencode.json',
   );
 });
