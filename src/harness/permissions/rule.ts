@@ -48,6 +48,10 @@ export const parseRule = (text: string): PermissionRule | string => {
   return near ? `has an unknown name "${name}" (did you mean "${near}"?)` : `has an unknown name "${name}"; ${known}`;
 };
 
+/** The form of a rule in a JSON schema. `parseRule` also checks the pattern. */
+export const rulePattern =
+  '^(Read|Edit|Delete|Move|Bash)(\\(.*\\S.*\\))?$|^WebFetch(\\(domain:.+\\))?$|^Tool\\(.+\\)$|^mcp__[\\w.*-]*$';
+
 const longestRule = 1000;
 
 const names = [...Object.keys(pathRules), 'Bash', 'WebFetch', 'Tool'];
