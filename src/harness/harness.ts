@@ -51,8 +51,8 @@ export interface Acp {
   readonly sessionMode?: string;
   /** The ID of its option for the model, if that is not of the category "model". */
   readonly modelOption?: string;
-  /** Files and folders of the project that it reads only when it starts. */
-  readonly readAtStart?: readonly string[];
+  /** Files and folders that it reads only when it starts; relative ones are in the folder in which it works. */
+  readonly readAtStart?: (env: NodeJS.ProcessEnv) => readonly string[];
 }
 
 /** How one process is started. */

@@ -46,8 +46,19 @@ const maxUnread = 64 * 1024 * 1024;
 /** In characters: how much is logged of each piece of a line that is too long for a message. */
 const longestPiece = 2000;
 
+export interface StartProblem {
+  readonly why: string;
+  /** The program could not be started at all. */
+  readonly isMissing: boolean;
+}
+
 /** Starts an agent, and resolves when it is ready for a session, or to the reason why it is not. */
-export const startAgent = async ({ harness, binary, scope, ...given }: AgentStart): Promise<AcpAgent | string> => {
+export const startAgent = async ({
+  harness,
+  binary,
+  scope,
+  ...given
+}: AgentStart): Promise<AcpAgent | StartProblem> => {
   const { tag, patienceMs } = given;
   const env = childEnvironment(scope.env);
   const { args, env: added = {}, details = null } = await harness.acp!.start(env);
@@ -104,11 +115,15 @@ export const startAgent = async ({ harness, binary, scope, ...given }: AgentStar
     await exited.catch(() => {});
   };
 
+  const onStop = () => connection.end();
+  scope.stopSignals.stop.addEventListener('abort', onStop);
   const hello = await connection.request('initialize', clientInfo, patienceMs);
+  scope.stopSignals.stop.removeEventListener('abort', onStop);
   if (hello.type !== 'result' || field(hello.result, 'protocolVersion') !== 1) {
-    const last = lines.lastOutput();
     await stop();
-    return bootProblem(hello, await exited, last);
+    const ended = await exited;
+    const isMissing = ended.end === 'not-started';
+    return { why: scope.redactor.oneLine(bootProblem(hello, ended, lines.lastOutput())), isMissing };
   }
   return {
     connection,

@@ -32,6 +32,8 @@ export interface DeniedNote {
   readonly id: string | null;
   readonly tool: string;
   readonly title: string;
+  /** Why it was rejected, in a sentence without a full stop. */
+  readonly reason: string;
   /** A rule of the user forbids it. */
   readonly byRule?: true;
 }

@@ -2,7 +2,7 @@ import { asObject, field, listAt, textAt } from '../json.ts';
 import type { Problem } from '../problem.ts';
 import type { AcpAgent } from './agent.ts';
 import type { Answer } from './connection.ts';
-import { modelProblem, problemOf } from './problems.ts';
+import { authRequired, modelProblem, problemOf } from './problems.ts';
 import type { TurnRequest } from './turn.ts';
 
 export type OpenedSession =
@@ -12,7 +12,7 @@ export type OpenedSession =
   /** The agent does not do what it should. */
   | { readonly type: 'gone'; readonly why: string };
 
-const newSessionMs = 30_000;
+const newSessionMs = 60_000;
 const settingMs = 10_000;
 
 /** Opens a session, which has a context of its own, with the model and the mode of a turn. */
@@ -22,7 +22,8 @@ export const openSession = async (agent: AcpAgent, { harness, scope, turn }: Tur
   const ask = (method: string, params: object, ms: number) =>
     connection.request(method, params, Math.min(ms, idleMs, iterationMs));
   const opened = await ask('session/new', { cwd: scope.cwd, mcpServers: [] }, newSessionMs);
-  if (opened.type === 'error') return { type: 'refused', problem: problemOf(opened) };
+  if (opened.type === 'error' && (harness.acp?.only || opened.code === authRequired))
+    return { type: 'refused', problem: problemOf(opened) };
   const sessionId = opened.type === 'result' ? textAt(opened.result, 'sessionId') : null;
   if (opened.type !== 'result' || sessionId === null) return { type: 'gone', why: whyNot('session/new', opened) };
   const settings = [
@@ -63,5 +64,6 @@ const modeRequest = (session: unknown, mode: string): Setting =>
 
 const whyNot = (method: string, answer: Answer): string => {
   if (answer.type === 'timeout') return `it did not answer "${method}" in time`;
+  if (answer.type === 'error') return `it refused "${method}": ${answer.message}`;
   return answer.type === 'gone' ? `it exited at "${method}"` : `it did not answer "${method}" as it should`;
 };

@@ -3,7 +3,7 @@ import { numberAt, textAt } from '../json.ts';
 import type { Problem } from '../problem.ts';
 import type { RpcError } from './connection.ts';
 
-const authRequired = -32000;
+export const authRequired = -32000;
 const invalidParams = -32602;
 
 /** What an error says, by its code, by what agents add to it, and by its words. */

@@ -1,7 +1,9 @@
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEmpty, writeAll } from '../../files/safe.ts';
+import { endLeftOver, noteBaseline } from '../../process/left-over.ts';
 import { createWatchdog } from '../../process/watchdog.ts';
+import { realPath } from '../../process/which.ts';
 import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
 import { createDiagnosis } from '../diagnosis.ts';
 import type { Harness } from '../harness.ts';
@@ -10,14 +12,13 @@ import type { AgentTurn, SessionScope, TurnObserver } from '../session.ts';
 import type { AcpAgent } from './agent.ts';
 import { createAcpDecoder } from './decoder.ts';
 import { type Note, noteLine } from './log-lines.ts';
-import { createPermissions, type Decide } from './permission-requests.ts';
+import { createPermissions } from './permission-requests.ts';
 import { openSession } from './open-session.ts';
 
 export interface TurnRequest {
   readonly harness: Harness;
   readonly scope: SessionScope;
   readonly turn: AgentTurn;
-  readonly decide: Decide;
 }
 
 export type TurnOutcome =
@@ -43,14 +44,21 @@ export const runTurn = async (
   request: TurnRequest,
   observer: TurnObserver,
 ): Promise<TurnOutcome> => {
-  const { harness, scope, turn, decide } = request;
+  const { harness, scope, turn } = request;
   const log = openLog(turn.logFile, scope);
   const aborting = new AbortController();
   const abort = (why: AbortReason | null) => {
     if (why) aborting.abort(why);
   };
   const { allowAll } = turn.job;
-  const diagnosis = createDiagnosis(harness, { allowAll, redactor: scope.redactor }, (event) =>
+  let session: string | null = null;
+  const permissions = createPermissions({
+    policy: { ...scope.permissions, allowAll, root: realPath(scope.cwd), home: scope.env.HOME ?? null },
+    session: () => session,
+    onDenied: (denied) => note({ denied }),
+  });
+  const howToAllow = () => adviceOn(permissions.suggestion());
+  const diagnosis = createDiagnosis(harness, { allowAll, redactor: scope.redactor, howToAllow }, (event) =>
     abort(observer.onEvent(event)),
   );
   const decoder = createAcpDecoder(harness.title);
@@ -62,7 +70,6 @@ export const runTurn = async (
   const note = (found: Note) => {
     if (Object.keys(found).length > 0) line(noteLine(found));
   };
-  const permissions = createPermissions(decide, (denied) => note({ denied }));
   const mute = agent.listen({
     line: (text) => {
       watchdog.alive();
@@ -101,6 +108,8 @@ export const runTurn = async (
       return end(answered, true);
     }
     const { sessionId } = opened;
+    session = sessionId;
+    const baseline = noteBaseline(agent.tag);
     const stopPolling = poll(agent, sessionId, note);
     const prompt = [{ type: 'text', text: turn.job.prompt }];
     const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity);
@@ -117,6 +126,7 @@ export const runTurn = async (
     }
     note(await detailsOf(agent, sessionId));
     const isHealthy = await closeSession(agent, sessionId);
+    await endLeftOver(agent.tag, baseline);
     return end(answered, isHealthy);
   } finally {
     mute();
@@ -124,6 +134,10 @@ export const runTurn = async (
     log.close();
   }
 };
+
+/** The setting that allows what was denied. */
+const adviceOn = (rule: string | null): string =>
+  rule === null ? '' : `add ${JSON.stringify(rule)} to "permissions.allow" in .spool/config.json`;
 
 const answered: TurnEnd = { end: 'answered', exitCode: null, signal: null, problem: null };
 
