@@ -1,3 +1,4 @@
+import { type AgentMode, agentModes } from '../harness/modes.ts';
 import { defaultBlockedPromise, defaultCompletionPromise, defaultHarness } from '../ralph/defaults.ts';
 import { notifyKinds } from './notify-targets.ts';
 import type { Value, ValueKind } from './values.ts';
@@ -124,6 +125,14 @@ export const flags = {
     isEveryday: true,
     placeholder: 'model',
     help: 'Model name, passed to the agent unchanged, such as anthropic/claude-sonnet',
+    sources: ['flag', 'env', 'config'],
+  },
+  agentMode: {
+    kind: 'agent-mode',
+    heading: 'Agent',
+    suggest: agentModes,
+    placeholder: 'mode',
+    help: 'Start the agent for each iteration (cold), ahead of it (standby), or keep it running (warm)',
     sources: ['flag', 'env', 'config'],
   },
   escalate: {
@@ -520,7 +529,9 @@ export type FlagName = keyof typeof flags;
 
 type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'ladder' | 'line' | 'time-of-day'
   ? string
-  : K extends 'boolean'
+  : K extends 'agent-mode'
+    ? AgentMode
+    : K extends 'boolean'
     ? boolean
     : K extends 'commands' | 'names' | 'events' | 'notifications' | 'rules'
       ? readonly string[]

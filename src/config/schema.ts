@@ -1,3 +1,4 @@
+import { agentModes } from '../harness/modes.ts';
 import { configKeys, defaultOf, type Flag, flags, isNegated } from './flags.ts';
 import { defaultFolders } from '../changes/folders.ts';
 import { notifyKinds } from './notify-targets.ts';
@@ -135,6 +136,7 @@ const shapes: Record<ValueKind, object> = {
   'duration-above-zero': { type: 'string', pattern: aboveZero },
   'duration-above-zero-or-unlimited': { type: 'string', pattern: `${aboveZero}|^unlimited$` },
   'time-of-day': { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
+  'agent-mode': { enum: agentModes },
   names: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   events: {
     anyOf: [

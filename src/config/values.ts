@@ -1,4 +1,5 @@
 import { notifyKinds, parseTarget } from './notify-targets.ts';
+import { agentModes } from '../harness/modes.ts';
 import { parseRule } from '../harness/permissions/rule.ts';
 import { hasControls, hasNul, isName, nameRule } from '../text/names.ts';
 
@@ -26,6 +27,7 @@ export type ValueKind =
   | 'duration-above-zero'
   | 'duration-above-zero-or-unlimited'
   | 'time-of-day'
+  | 'agent-mode'
   | 'boolean';
 
 export type Value = string | number | boolean | readonly string[];
@@ -53,6 +55,7 @@ export const expects: Record<ValueKind, string> = {
   'duration-above-zero': 'must be a duration above zero, such as 30s, 5m, 2h or 1d',
   'duration-above-zero-or-unlimited': 'must be a duration above zero, such as 30s, 5m, 2h or 1d, or "unlimited"',
   'time-of-day': 'must be a time of day such as 07:00, or "none"',
+  'agent-mode': `must be ${agentModes.slice(0, -1).join(', ')} or ${agentModes.at(-1)}`,
   boolean: 'must be true or false',
 };
 
@@ -86,6 +89,8 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return text === 'unlimited' ? Infinity : parseDuration(text) || null;
     case 'time-of-day':
       return text === noTime || /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
+    case 'agent-mode':
+      return agentModes.find((mode) => mode === text) ?? null;
     case 'names':
       return parseNames(text);
     case 'events':

@@ -3,7 +3,7 @@ import { withOwnCommands } from '../config/own-commands.ts';
 import type { FlagValues } from '../config/flags.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { findHarness, missingBinary } from '../harness/registry.ts';
-import { openSpawned } from '../harness/spawned.ts';
+import { openSession } from '../harness/open-session.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
 import { prepareRuns } from './prepare.ts';
@@ -47,7 +47,7 @@ export const startHeadless = async (request: HeadlessRequest): Promise<RunResult
     ownsProcess: false,
     ...adapt({
       findHarness: (name) => findHarness(name, resolved.customHarnesses),
-      openSession: openSpawned,
+      openSession,
       missingAgent: missingBinary,
     }),
   });

@@ -1,5 +1,7 @@
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
+import { type AgentMode, chooseMode } from '../harness/modes.ts';
+import { rulesOf } from '../harness/permissions/rule.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
@@ -17,12 +19,16 @@ type SessionContext = Pick<
   | 'redactor'
   | 'sandbox'
   | 'batch'
+  | 'cluster'
+  | 'tag'
+  | 'emit'
 >;
 
 export const createSessions = (context: SessionContext, openSession: OpenSession): AgentSessions => {
   const opened = new Map<string, AgentSession>();
-  const open = (harness: Harness, cwd: string, more: NodeJS.ProcessEnv): AgentSession => {
-    const { options, env, stopSignals, redactor, sandbox } = context;
+  const { options, env, stopSignals, redactor, sandbox, tag, emit } = context;
+  const onNotice = (text: string) => emit({ type: 'notice', text });
+  const open = (harness: Harness, cwd: string, more: NodeJS.ProcessEnv, mode: AgentMode): AgentSession => {
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
       cwd,
@@ -31,16 +37,32 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
       stopSignals,
       redactor,
       sandbox,
+      permissions: rulesOf(options),
+      mode,
+      tag,
+      onNotice,
     });
+  };
+  const modeOf = (harness: Harness): AgentMode => {
+    const { mode, why } = chooseMode(harness, {
+      wanted: options.agentMode,
+      isSandboxed: sandbox !== null,
+      isWorker: context.cluster !== null,
+      platform: process.platform,
+    });
+    if (why !== null) onNotice(`${harness.title} runs in cold mode: ${why}.`);
+    return mode;
   };
   return {
     of: (harness) => {
       const session =
-        opened.get(harness.name) ?? open(harness, context.workProject.root, gitCeilingEnv(context.workspace));
+        opened.get(harness.name) ??
+        open(harness, context.workProject.root, gitCeilingEnv(context.workspace), modeOf(harness));
       opened.set(harness.name, session);
       return session;
     },
-    separate: (harness, { root, env }) => open(harness, root, env),
+    // It is prompted once, in a folder that is then deleted.
+    separate: (harness, { root, env: more }) => open(harness, root, more, 'cold'),
     close: async () => {
       await Promise.all([...opened.values()].map((session) => session.close()));
     },

@@ -1,3 +1,4 @@
 import { testAgent } from './suite.ts';
 
 testAgent('opencode');
+testAgent('opencode', 'warm');

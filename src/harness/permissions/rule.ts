@@ -20,8 +20,6 @@ export interface PermissionRules {
   readonly deny: readonly PermissionRule[];
 }
 
-export const noRules: PermissionRules = { allow: [], deny: [] };
-
 /** The kinds that a rule is about. */
 export const pathRules = {
   Read: ['read', 'search'],
@@ -51,6 +49,17 @@ export const parseRule = (text: string): PermissionRule | string => {
 /** The form of a rule in a JSON schema. `parseRule` also checks the pattern. */
 export const rulePattern =
   '^(Read|Edit|Delete|Move|Bash)(\\(.*\\S.*\\))?$|^WebFetch(\\(domain:.+\\))?$|^Tool\\(.+\\)$|^mcp__[\\w.*-]*$';
+
+/** Parses rules that are known to be valid. */
+export const rulesOf = ({ allow, deny }: RuleTexts): PermissionRules => ({ allow: parsed(allow), deny: parsed(deny) });
+
+interface RuleTexts {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+const parsed = (texts: readonly string[]): PermissionRule[] =>
+  texts.map(parseRule).filter((rule) => typeof rule !== 'string');
 
 const longestRule = 1000;
 

@@ -9,6 +9,7 @@ export const recordedSettings = [
   'retryDelay',
   'worktreeSetup',
   'stopGrace',
+  'agentMode',
 ] as const;
 
 /** Returns the values of explicit settings that a plan does not contain, for a later `--resume`. */

@@ -54,6 +54,13 @@ describe('parseValue', () => {
       ['Bash()', null],
       ['', null],
     ],
+    'agent-mode': [
+      ['warm', 'warm'],
+      [' cold ', 'cold'],
+      ['standby', 'standby'],
+      ['hot', null],
+      ['', null],
+    ],
     ladder: [
       ['claude:haiku,claude:opus', 'claude:haiku,claude:opus'],
       [' opencode , codex:gpt ', 'opencode , codex:gpt'],
