@@ -39,11 +39,7 @@ const detailsMs = 5000;
 const pollMs = 2000;
 
 /** Prompts an agent once, in a session of its own. Rejects only if the output cannot be recorded. */
-export const runTurn = async (
-  agent: AcpAgent,
-  request: TurnRequest,
-  observer: TurnObserver,
-): Promise<TurnOutcome> => {
+export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: TurnObserver): Promise<TurnOutcome> => {
   const { harness, scope, turn } = request;
   const log = openLog(turn.logFile, scope);
   const aborting = new AbortController();
