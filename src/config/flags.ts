@@ -518,10 +518,10 @@ type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'ladd
   : K extends 'agent-mode'
     ? AgentMode
     : K extends 'boolean'
-    ? boolean
-    : K extends 'commands' | 'names' | 'events' | 'notifications'
-      ? readonly string[]
-      : number;
+      ? boolean
+      : K extends 'commands' | 'names' | 'events' | 'notifications'
+        ? readonly string[]
+        : number;
 
 type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names' | 'events' | 'notifications'
   ? ValueOf<F['kind']>

@@ -110,7 +110,10 @@ export const startAgent = async ({
 
   const stop = async (): Promise<void> => {
     stdin.end();
-    await Promise.race([exited.catch(() => {}), delay(Math.min(closeGraceMs, scope.stopGraceMs), null, { ref: false })]);
+    await Promise.race([
+      exited.catch(() => {}),
+      delay(Math.min(closeGraceMs, scope.stopGraceMs), null, { ref: false }),
+    ]);
     if (!hasExited) ending.abort();
     await exited.catch(() => {});
   };

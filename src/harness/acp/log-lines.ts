@@ -41,6 +41,7 @@ export interface DeniedNote {
 export const noteLine = (note: Note): string => `${noteMark}${JSON.stringify(note)}`;
 
 /** A message as it is logged. The prompt has a file of its own. */
-export const sentLine = (message: string): string => `${sentMark}${message.replace(prompt, '"prompt":"(see the prompt)"}}')}`;
+export const sentLine = (message: string): string =>
+  `${sentMark}${message.replace(prompt, '"prompt":"(see the prompt)"}}')}`;
 
 const prompt = /"prompt":\[\{"type":"text","text":.*\}\]\}\}$/s;

@@ -22,7 +22,9 @@ export const openAcp: OpenSession = (harness, scope) => {
   /** Gives up the mode for the rest of the run. */
   const fallBack = async (why: string): Promise<void> => {
     if (scope.mode === 'cold' || processes.isCold()) return;
-    scope.onNotice(`${harness.title} cannot run in ${scope.mode} mode (${why}). It is started for each iteration instead.`);
+    scope.onNotice(
+      `${harness.title} cannot run in ${scope.mode} mode (${why}). It is started for each iteration instead.`,
+    );
     await processes.becomeCold();
     if (!harness.acp?.only) cold = openSpawned(harness, scope);
   };
@@ -63,7 +65,9 @@ export const openAcp: OpenSession = (harness, scope) => {
     if (!isMissing) await fallBack(why);
     if (cold !== null) return cold.prompt(turn, observer);
     if (isMissing) return notStarted(why);
-    observer.onEvent(problemEvent({ kind: 'crash', message: scope.redactor.text(`${harness.title} did not start: ${why}`) }));
+    observer.onEvent(
+      problemEvent({ kind: 'crash', message: scope.redactor.text(`${harness.title} did not start: ${why}`) }),
+    );
     return { ...interrupted, end: 'exited' };
   };
 
