@@ -127,7 +127,7 @@ export const testAgent = (name: string, mode: AgentMode = 'cold') => {
         expect(existsSync(outside(project.folder))).toBe(false);
         expect(project.history()).toMatchObject([{ completionFound: true, error: null, git: { files: ['made.txt'] } }]);
       });
-    else
+    else if (noSandbox !== null)
       test('reports what is skipped', () =>
         void process.stderr.write(`\nSKIPPED: ${name} in a sandbox (${noSandbox})\n`));
 
