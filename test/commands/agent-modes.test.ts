@@ -48,6 +48,16 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(project.seen().filter(({ boot }) => boot)).toHaveLength(3);
   });
 
+  test('spool doctor --probe tries the mode that would be used', async () => {
+    const project = createAcpProject({ turns: ['complete'] });
+
+    const result = await project.spool('doctor', '--probe', '--agent-mode', 'warm', '--json');
+
+    const checks = JSON.parse(result.stdout) as { about: string }[];
+    expect(JSON.stringify(checks.filter(({ about }) => about === 'scripted'))).toContain('answered in warm mode');
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
   test('falls back to cold if the agent does not speak ACP, and says so once', async () => {
     const project = createProject({ agent: ['echo working', "echo '<promise>COMPLETE</promise>'"] });
 
