@@ -119,6 +119,12 @@ interface CustomCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly allowAllArgs: readonly string[];
+  /** Set if it speaks ACP. */
+  readonly acp?: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly modelOption: string | null;
+    readonly mode: string | null;
+  };
 }
 
 export interface Job {

@@ -165,7 +165,7 @@ const mergeScripts = (named: readonly Scripts[]): Pick<Setting, 'files' | 'uncle
 
 const harnessSettings = ({ name, custom }: Harness, files: Files, roots: Roots): Setting[] => {
   if (custom === undefined) return [];
-  const { command, args, allowAllArgs } = custom;
+  const { command, args, allowAllArgs, acp } = custom;
   const program = isPath(command) ? [command] : [];
   const words = [command, ...args, ...allowAllArgs];
   const named = { files: filesIn([...program, ...args, ...allowAllArgs], files, roots), unclear: [] };
@@ -175,12 +175,19 @@ const harnessSettings = ({ name, custom }: Harness, files: Files, roots: Roots):
       commands: [
         commandLine(command, ...args),
         ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
+        ...(acp ? acpLines(acp) : []),
       ],
-      hash: hashOf({ command, args, allowAllArgs }),
+      hash: hashOf({ command, args, allowAllArgs, ...(acp && { acp }) }),
       ...mergeScripts([named, scriptsIn(commandLine(...words), files, roots)]),
     },
   ];
 };
+
+/** What can change how an agent works. */
+const acpLines = ({ env, mode }: NonNullable<NonNullable<Harness['custom']>['acp']>): string[] => [
+  ...Object.entries(env).map(([name, value]) => `with ${name}=${commandLine(value)}`),
+  ...(mode === null ? [] : [`in its mode ${commandLine(mode)}`]),
+];
 
 /** Names the server that this machine sends texts to, and from which it learns what to land. */
 const queueSettings = ({ queue }: Config): Setting[] =>

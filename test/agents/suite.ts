@@ -48,9 +48,7 @@ export const testAgent = (name: string, mode: AgentMode = 'cold') => {
       const result = await project.run('ralph', '--change', change, '--prompt-file', 'long.md', '--allow-all');
 
       expect(result).toMatchObject({ code: 0 });
-      expect(
-        project.history().map(({ end, completionFound, error }) => ({ end, completionFound, error })),
-      ).toEqual([
+      expect(project.history().map(({ end, completionFound, error }) => ({ end, completionFound, error }))).toEqual([
         { end: endOf[mode], completionFound: false, error: null },
         { end: endOf[mode], completionFound: false, error: null },
         { end: endOf[mode], completionFound: true, error: null },
@@ -109,8 +107,7 @@ export const testAgent = (name: string, mode: AgentMode = 'cold') => {
       ]);
     });
 
-    if (mode !== 'cold')
-      test('works in a sandbox by starting for each iteration', () => {});
+    if (mode !== 'cold') test('works in a sandbox by starting for each iteration', () => {});
     else if (noSandbox === null)
       test('works in a sandbox and does not write outside the project', async () => {
         const outside = (folder: string) => join(folder, '..', 'outside.txt');
@@ -130,7 +127,7 @@ export const testAgent = (name: string, mode: AgentMode = 'cold') => {
         expect(existsSync(outside(project.folder))).toBe(false);
         expect(project.history()).toMatchObject([{ completionFound: true, error: null, git: { files: ['made.txt'] } }]);
       });
-    else
+    else if (noSandbox !== null)
       test('reports what is skipped', () =>
         void process.stderr.write(`\nSKIPPED: ${name} in a sandbox (${noSandbox})\n`));
 

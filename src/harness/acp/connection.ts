@@ -16,7 +16,8 @@ export interface RpcError {
 }
 
 export interface Connection {
-  request(method: string, params: object, timeoutMs: number): Promise<Answer>;
+  /** `onAnswer` is called before the next message is received. */
+  request(method: string, params: object, timeoutMs: number, onAnswer?: () => void): Promise<Answer>;
   notify(method: string, params: object): void;
   /** Takes a line of the agent. What is not a message, and answers to requests that were never made, are ignored. */
   receive(line: string): void;
@@ -50,13 +51,14 @@ export const createConnection = ({ send, onRequest }: Peer): Connection => {
   };
 
   return {
-    request: (method, params, timeoutMs) =>
+    request: (method, params, timeoutMs, onAnswer) =>
       new Promise((resolve) => {
         if (hasEnded) return resolve({ type: 'gone' });
         const id = ++lastId;
         const timer = timeoutMs === Infinity ? undefined : setTimeout(() => settle(id, { type: 'timeout' }), timeoutMs);
         open.set(id, (answer) => {
           clearTimeout(timer);
+          onAnswer?.();
           resolve(answer);
         });
         send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));

@@ -47,6 +47,7 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
     if (why) aborting.abort(why);
   };
   const { allowAll } = turn.job;
+  /** The session that was prompted, until it has answered. */
   let session: string | null = null;
   const permissions = createPermissions({
     policy: { ...scope.permissions, allowAll, root: realPath(scope.cwd), home: scope.env.HOME ?? null },
@@ -108,7 +109,9 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
     const baseline = noteBaseline(agent.tag);
     const stopPolling = poll(agent, sessionId, note);
     const prompt = [{ type: 'text', text: turn.job.prompt }];
-    const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity);
+    const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity, () => {
+      session = null;
+    });
     const first = await Promise.race([answer, stopped, failed]).finally(stopPolling);
     if (first === 'stopped') {
       agent.connection.notify('session/cancel', { sessionId });
