@@ -158,6 +158,20 @@ export const flags = {
     help: 'Let the agent use every tool without asking',
     sources: ['flag', 'env'],
   },
+  allow: {
+    kind: 'rules',
+    heading: 'Agent',
+    placeholder: 'rule',
+    help: 'Let the agent do this without asking, such as "Bash(npm test:*)" or "Edit(src/**)" (repeatable)',
+    sources: ['flag', 'env'],
+  },
+  deny: {
+    kind: 'rules',
+    heading: 'Agent',
+    placeholder: 'rule',
+    help: 'Never let the agent do this, such as "Bash(git push:*)", even with --allow-all (repeatable)',
+    sources: ['flag', 'env'],
+  },
   sandbox: {
     kind: 'boolean',
     heading: 'Sandbox',
@@ -519,11 +533,12 @@ type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'ladd
     ? AgentMode
     : K extends 'boolean'
       ? boolean
-      : K extends 'commands' | 'names' | 'events' | 'notifications'
+      : K extends 'commands' | 'names' | 'events' | 'notifications' | 'rules'
         ? readonly string[]
         : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names' | 'events' | 'notifications'
+type OptionOf<F extends Flag> = F['kind'] extends
+  'boolean' | 'commands' | 'names' | 'events' | 'notifications' | 'rules'
   ? ValueOf<F['kind']>
   : F extends { default: string }
     ? ValueOf<F['kind']>
@@ -553,7 +568,7 @@ export const defaultOf = (flag: Flag): boolean | readonly string[] | string | nu
 
 /** The flag may be given several times. */
 export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean =>
-  ['commands', 'names', 'events', 'notifications'].includes(kind);
+  ['commands', 'names', 'events', 'notifications', 'rules'].includes(kind);
 
 export const flagNames = Object.keys(flags) as FlagName[];
 

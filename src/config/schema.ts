@@ -2,6 +2,7 @@ import { agentModes } from '../harness/modes.ts';
 import { configKeys, defaultOf, type Flag, flags, isNegated } from './flags.ts';
 import { defaultFolders } from '../changes/folders.ts';
 import { notifyKinds } from './notify-targets.ts';
+import { rulePattern } from '../harness/permissions/rule.ts';
 import type { ValueKind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
@@ -40,6 +41,15 @@ export const configSchema = () => ({
           .filter(([name]) => name !== 'spool')
           .map(([name, folder]) => [name, { type: 'string', minLength: 1, default: folder }]),
       ),
+    },
+    permissions: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'What agents may do, for all changes; deny wins over allow',
+      properties: {
+        allow: { ...rules, description: `${flags.allow.help}; counts once you trust it` },
+        deny: { ...rules, description: flags.deny.help },
+      },
     },
     queue: {
       type: 'string',
@@ -121,6 +131,8 @@ const event = { enum: notifyKinds };
 
 const count = { type: 'integer', minimum: 1 };
 
+const rules = { type: 'array', items: { type: 'string', pattern: rulePattern } };
+
 const shapes: Record<ValueKind, object> = {
   text: { type: 'string', pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$' },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
@@ -150,5 +162,6 @@ const shapes: Record<ValueKind, object> = {
   },
   commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   notifications: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
+  rules,
   boolean: { type: 'boolean' },
 };

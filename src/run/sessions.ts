@@ -1,6 +1,7 @@
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
 import { type AgentMode, chooseMode } from '../harness/modes.ts';
+import { rulesOf } from '../harness/permissions/rule.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
@@ -36,7 +37,7 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
       stopSignals,
       redactor,
       sandbox,
-      permissions: { allow: [], deny: [] },
+      permissions: rulesOf(options),
       mode,
       tag,
       onNotice,

@@ -162,6 +162,7 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
     ...(plan.gate.scenarioCommands ? [scenarioSource(change)] : []),
     ...allAgents(plan).map(({ harness }) => sourceOf(`harnesses.${harness}`)),
     ...(hasWorktree || plan.gate.redFirst ? [includeSource] : []),
+    sourceOf('permissions.allow'),
   ];
 };
 

@@ -45,8 +45,10 @@ const commandKeys: readonly CommandKey[] = [
 export const includeSource = '.worktreeinclude';
 
 /** `id` is a change for which the file has separate settings. */
-export const sourceOf = (key: CommandKey | 'queue' | `harnesses.${string}`, id?: string): string =>
-  `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
+export const sourceOf = (
+  key: CommandKey | 'queue' | 'permissions.allow' | `harnesses.${string}`,
+  id?: string,
+): string => `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
 
 /** Returns everything in a project that needs trust. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
@@ -54,6 +56,7 @@ export const settingsOf = (project: Project, config: Config): Setting[] => {
     ...commandsIn(project, config.customHarnesses, config),
     ...includeSettings(project),
     ...queueSettings(config),
+    ...permissionSettings(config),
   ]);
   return [...settings, ...files];
 };
@@ -191,6 +194,20 @@ const queueSettings = ({ queue }: Config): Setting[] =>
   queue === null
     ? []
     : [{ source: sourceOf('queue'), commands: [queue], hash: hashOfCommands([queue]), files: [], unclear: [] }];
+
+/** Lets agents do more. Rules that deny something need no trust. */
+const permissionSettings = ({ permissions: { allow } }: Config): Setting[] =>
+  allow.length === 0
+    ? []
+    : [
+        {
+          source: sourceOf('permissions.allow'),
+          commands: allow,
+          hash: hashOfCommands(allow),
+          files: [],
+          unclear: [],
+        },
+      ];
 
 /** Names ignored files, possibly secrets, that are copied to where an agent works. */
 const includeSettings = (project: Project): Setting[] => {

@@ -69,8 +69,14 @@ const absoluteOf = (path: string, root: string): string => {
   return isAbsolute(plain) ? plain : `${root}/${plain}`;
 };
 
-/** Also for a file that does not exist yet. */
-const linksOf = (path: string): string => linksOnPath(path).at(-1)!;
+/** Also for a file that does not exist yet. Too many links lead nowhere; the root is in no project. */
+const linksOf = (path: string): string => {
+  const stations = linksOnPath(path);
+  return stations.length > mostLinks ? '/' : stations.at(-1)!;
+};
+
+/** The limit of Linux. */
+const mostLinks = 40;
 
 const commandOf = (input: Readonly<Record<string, unknown>>): string | null => {
   const given = input.command ?? input.cmd ?? input.script;

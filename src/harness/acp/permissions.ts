@@ -1,5 +1,6 @@
 import { hole, matches, mayMatch } from '../../text/wildcard.ts';
 import { isBelow, pathMatches, type Roots } from '../permissions/path-match.ts';
+import { withNested } from '../permissions/nested-commands.ts';
 import { parseShell, type RunCommand, type ShellText, textOf } from '../permissions/shell.ts';
 import { type PermissionRule, type PermissionRules, pathRules, type ToolKind } from '../permissions/rule.ts';
 
@@ -37,7 +38,7 @@ export interface PermissionDecision {
 /** Decides about one request. Deny rules win. Pure: the caller resolves links. */
 export const decidePermission = (request: PermissionRequest, policy: PermissionPolicy): PermissionDecision => {
   const shell = request.command === null ? null : parseShell(request.command);
-  const facts = { ...request, shell };
+  const facts = { ...request, shell, started: shell && withNested(shell) };
   const denied = denialOf(facts, policy);
   if (denied !== null) return denied;
   if (policy.allowAll) return { outcome: 'allow', rule: null, reason: '--allow-all', suggestion: null };
@@ -63,17 +64,40 @@ export const optionFor = (
 
 interface Facts extends PermissionRequest {
   readonly shell: ShellText | null;
+  /** With the commands that others start. */
+  readonly started: ShellText | null;
 }
 
 const denialOf = (facts: Facts, policy: PermissionPolicy): PermissionDecision | null => {
   const rule = policy.deny.find((each) => isDenied(facts, each, policy));
   if (rule !== undefined)
     return { outcome: 'deny', rule: rule.text, reason: `the rule ${rule.text} denies it`, suggestion: null };
-  const unclear = facts.shell?.unclear ?? null;
-  const guard = policy.deny.find((each) => each.type === 'command');
-  if (unclear === null || guard === undefined) return null;
-  const reason = `the rule ${guard.text} cannot be checked: ${unclear}`;
-  return { outcome: 'deny', rule: guard.text, reason, suggestion: null };
+  for (const each of policy.deny) {
+    const why = whyUnchecked(facts, each);
+    if (why === null) continue;
+    return {
+      outcome: 'deny',
+      rule: each.text,
+      reason: `the rule ${each.text} cannot be checked: ${why}`,
+      suggestion: null,
+    };
+  }
+  return null;
+};
+
+/** Returns why it is not known whether a deny rule applies; null if it is known. */
+const whyUnchecked = (facts: Facts, rule: PermissionRule): string | null => {
+  switch (rule.type) {
+    case 'command':
+      if (!isCommand(facts)) return null;
+      return facts.started === null ? 'the request does not contain the command' : facts.started.hidden;
+    case 'paths':
+      return isAbout(rule, facts.kind) && facts.paths.length === 0 && facts.command === null
+        ? 'the request does not name the files'
+        : null;
+    default:
+      return null;
+  }
 };
 
 const isDenied = (facts: Facts, rule: PermissionRule, roots: Roots): boolean => {
@@ -83,15 +107,15 @@ const isDenied = (facts: Facts, rule: PermissionRule, roots: Roots): boolean => 
     case 'fetch':
       return facts.kind === 'fetch' && (rule.pattern === null || hostMatches(rule.pattern, facts.url, true));
     case 'command':
-      return isCommand(facts) && (rule.pattern === null || (facts.shell?.commands ?? []).some(mayBe(rule.pattern)));
+      return isCommand(facts) && (rule.pattern === null || (facts.started?.commands ?? []).some(mayBe(rule.pattern)));
     case 'paths': {
-      if (!isAbout(rule, facts.kind)) return false;
       const { pattern } = rule;
+      if (pattern === null) return isAbout(rule, facts.kind);
+      const paths = [...facts.paths, ...(facts.namedPaths ?? [])];
+      // A tool of an unknown kind may do anything with its files.
       return (
-        pattern === null ||
-        [...facts.paths, ...(facts.namedPaths ?? [])].some((path) =>
-          pathMatches(pattern, path, { ...roots, ignoreCase: true }),
-        )
+        (isAbout(rule, facts.kind) || facts.kind === 'other') &&
+        paths.some((path) => pathMatches(pattern, path, { ...roots, ignoreCase: true }))
       );
     }
   }

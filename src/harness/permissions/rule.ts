@@ -20,8 +20,6 @@ export interface PermissionRules {
   readonly deny: readonly PermissionRule[];
 }
 
-export const noRules: PermissionRules = { allow: [], deny: [] };
-
 /** The kinds that a rule is about. */
 export const pathRules = {
   Read: ['read', 'search'],
@@ -47,6 +45,21 @@ export const parseRule = (text: string): PermissionRule | string => {
   const near = otherNames[name] ?? closest(name, names);
   return near ? `has an unknown name "${name}" (did you mean "${near}"?)` : `has an unknown name "${name}"; ${known}`;
 };
+
+/** The form of a rule in a JSON schema. `parseRule` also checks the pattern. */
+export const rulePattern =
+  '^(Read|Edit|Delete|Move|Bash)(\\(.*\\S.*\\))?$|^WebFetch(\\(domain:.+\\))?$|^Tool\\(.+\\)$|^mcp__[\\w.*-]*$';
+
+/** Parses rules that are known to be valid. */
+export const rulesOf = ({ allow, deny }: RuleTexts): PermissionRules => ({ allow: parsed(allow), deny: parsed(deny) });
+
+interface RuleTexts {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+const parsed = (texts: readonly string[]): PermissionRule[] =>
+  texts.map(parseRule).filter((rule) => typeof rule !== 'string');
 
 const longestRule = 1000;
 

@@ -1,4 +1,4 @@
-import { forEachChild, parse, type Command, type SyntaxNode, type Word } from 'unbash';
+import { forEachChild, parse, type Command, type Redirection, type SyntaxNode, type Word } from 'unbash';
 import { hole } from '../../text/wildcard.ts';
 
 /** A simple command in a shell text. */
@@ -14,8 +14,10 @@ export interface RunCommand {
 export interface ShellText {
   /** All commands, including those in substitutions, loops and functions. */
   readonly commands: readonly RunCommand[];
-  /** Why a command may run that is not in the list, or in another sense than it seems; null if none can. */
+  /** Why a command may do something else than it seems to; null if it cannot. */
   readonly unclear: string | null;
+  /** Why a command may run that is not in the list; null if none can. */
+  readonly hidden: string | null;
 }
 
 /** Longer texts are not parsed. */
@@ -23,18 +25,25 @@ const longestText = 100_000;
 
 /** Parses a shell text. What it cannot parse completely is `unclear`. */
 export const parseShell = (text: string): ShellText => {
-  if (text.length > longestText) return { commands: [], unclear: 'it is too long to check' };
-  if (text.includes(hole)) return { commands: [], unclear: 'it contains a NUL character' };
+  if (text.length > longestText) return unknown('it is too long to check');
+  if (text.includes(hole)) return unknown('it contains a NUL character');
   const commands: RunCommand[] = [];
-  let unclear: string | null = null;
+  let hidden: string | null = null;
+  let changed: string | null = null;
   const visit = (node: SyntaxNode): void => {
-    unclear ??= problemOf(node);
+    hidden ??= problemOf(node);
+    // A function can have the name of a program.
+    if (node.type === 'Function') changed ??= 'it defines a function';
+    if (node.type === 'Redirected' && node.redirects.some(isWrite)) changed ??= 'it writes to a file';
     if (node.type === 'Command') commands.push(commandOf(node));
     forEachChild(node, visit);
   };
   visit(parse(text));
-  return { commands, unclear };
+  return { commands, unclear: hidden ?? changed, hidden };
 };
+
+/** The result for a text whose commands are not known. */
+export const unknown = (why: string): ShellText => ({ commands: [], unclear: why, hidden: why });
 
 /** Writes a command as a text: words that need quotes have single ones. */
 export const textOf = ({ words }: Pick<RunCommand, 'words'>): string =>
@@ -44,8 +53,6 @@ const problemOf = (node: SyntaxNode): string | null => {
   switch (node.type) {
     case 'Script':
       return node.errors?.length ? 'it cannot be parsed' : null;
-    case 'Function':
-      return 'it defines a function';
     // Runs code in zsh: *(e:'rm x':)
     case 'ExtendedGlob':
       return 'it contains an extended pattern';
@@ -69,15 +76,15 @@ const commandOf = (command: Command): RunCommand => {
       ...args.map((each) => (each.type === 'Word' ? wordOf(each) : `${each.name}=${hole}`)),
     ],
     assigns: prefix.some((each) => each.type === 'Assignment'),
-    writes: redirects.some(
-      (each) =>
-        each.type === 'Redirect' &&
-        !/^<&?$/.test(each.operator) &&
-        each.target?.text !== '/dev/null' &&
-        !(each.operator === '>&' && /^[\d-]+$/.test(each.target?.text ?? '')),
-    ),
+    writes: redirects.some(isWrite),
   };
 };
+
+const isWrite = (each: Redirection): boolean =>
+  each.type === 'Redirect' &&
+  !/^<&?$/.test(each.operator) &&
+  each.target?.text !== '/dev/null' &&
+  !(each.operator === '>&' && /^[\d-]+$/.test(each.target?.text ?? ''));
 
 /** The parts that a shell does not change are literal. */
 const wordOf = ({ parts, value }: Pick<Word, 'parts' | 'value'>): string =>
