@@ -138,7 +138,7 @@ export const testAgent = (name: string, mode: AgentMode = 'cold') => {
       }));
 
       const loop = project.start(...go, '--allow-all');
-      await eventually(() => project.exists('growing.txt'), 'the tool to write', 60_000);
+      await eventually(() => project.exists('growing.txt'), 'the tool to write', 120_000);
       loop.kill('SIGINT');
 
       expect(await loop.result).toMatchObject({ code: 130 });

@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
   test('spool doctor --probe tries the mode that would be used', async () => {
     const project = createAcpProject({ turns: ['complete'] });
 
-    const result = await project.spool('doctor', '--probe', '--agent-mode', 'warm', '--json');
+    const result = await project.spool('doctor', '--probe', '--harness', 'scripted', '--agent-mode', 'warm', '--json');
 
     const checks = JSON.parse(result.stdout) as { about: string }[];
     expect(JSON.stringify(checks.filter(({ about }) => about === 'scripted'))).toContain('answered in warm mode');
