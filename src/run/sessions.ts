@@ -1,6 +1,7 @@
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
-import { type AgentMode, chooseMode } from '../harness/modes.ts';
+import type { AgentMode } from '../harness/agent-mode.ts';
+import { chooseMode } from '../harness/modes.ts';
 import { rulesOf } from '../harness/permissions/rule.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
