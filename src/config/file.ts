@@ -39,7 +39,7 @@ export interface Config extends Settings {
 }
 
 /** Permission rules as they are written. */
-export interface PermissionTexts {
+interface PermissionTexts {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
 }

@@ -1,6 +1,7 @@
 import type { SandboxNeeds } from '../process/sandbox-types.ts';
 import type { AgentErrorKind, AgentEvent, Usage } from '../ralph/agent-events.ts';
 import type { AgentMode } from './agent-mode.ts';
+import type { TranslateRules } from './permissions/own-rules.ts';
 import type { Problem } from './problem.ts';
 
 /** An agent CLI, described as data. docs/adding-a-harness.md shows how to add one. */
@@ -96,6 +97,8 @@ interface Auth {
 }
 
 interface Permissions {
+  /** Turns permission rules of Spool into its own. Without this it is not told any. */
+  readonly ownRules?: TranslateRules;
   /** What it cannot do without --allow-all, for the header of a run. */
   readonly defaultRestrictions?: string;
   /** Whether its settings allow any edit or command without --allow-all. */

@@ -31,7 +31,7 @@ export interface SessionScope {
   readonly redactor: Redactor;
   /** null for no sandbox. */
   readonly sandbox: Sandbox | null;
-  /** What the agent may do if it asks Spool. */
+  /** What the agent may do: it is told what it has a form for, and Spool answers what it asks. */
   readonly permissions: PermissionRules;
   /** How the process of the agent lives. */
   readonly mode: AgentMode;

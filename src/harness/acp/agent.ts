@@ -1,12 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { childEnvironment } from '../../process/environment.ts';
+import { realPath } from '../../process/which.ts';
 import { runProcess } from '../../process/run.ts';
 import type { TurnEnd } from '../../ralph/agent-events.ts';
 import { version } from '../../text/version.ts';
 import type { AcpDetails, Harness } from '../harness.ts';
 import { field, parseObject } from '../json.ts';
 import { createLineSplitter } from '../lines.ts';
+import { environmentOf, ownRulesOf } from '../permissions/own-rules.ts';
 import type { SessionScope } from '../session.ts';
 import { type Answer, type Connection, createConnection } from './connection.ts';
 import { createLineRouter, type Listener } from './line-router.ts';
@@ -60,7 +62,9 @@ export const startAgent = async ({
   ...given
 }: AgentStart): Promise<AcpAgent | StartProblem> => {
   const { tag, patienceMs } = given;
-  const env = childEnvironment(scope.env);
+  const own = ownRulesOf(harness, scope.permissions, { root: realPath(scope.cwd), home: scope.env.HOME ?? null });
+  const clean = childEnvironment(scope.env);
+  const env = { ...clean, ...environmentOf(own, clean) };
   const { args, env: added = {}, details = null } = await harness.acp!.start(env);
   const stdin = new PassThrough();
   const ending = new AbortController();
@@ -87,7 +91,16 @@ export const startAgent = async ({
     line: (line) => lines.add(`${outputMark}${line}`),
     piece: (text) => lines.add(outputMark + text.slice(0, longestPiece)),
   });
-  const launch = { ...scope, harness, binary, args, env: { ...env, ...added }, tag, stdin, logFile: null };
+  const launch = {
+    ...scope,
+    harness,
+    binary,
+    args: [...args, ...(own.args ?? [])],
+    env: { ...env, ...added },
+    tag,
+    stdin,
+    logFile: null,
+  };
   const exited = runProcess(launch, {
     started: (id) => {
       pid = id;

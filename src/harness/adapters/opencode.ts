@@ -4,6 +4,7 @@ import type { Decoder, Harness } from '../harness.ts';
 import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, type Problem, problemEvent, truncated } from '../problem.ts';
 import { providerHosts } from '../providers.ts';
+import { opencodeRules } from '../permissions/opencode-rules.ts';
 
 /** OpenCode 1.x. Without `--title` it sends the whole prompt a second time to generate a title. */
 export const opencode: Harness = {
@@ -42,6 +43,7 @@ export const opencode: Harness = {
     fix: 'opencode auth login',
   },
   permissions: {
+    ownRules: opencodeRules,
     howToAllow: (tools) =>
       `set "permission": { ${keysOf(tools)
         .map((key) => `"${key}": "allow"`)

@@ -13,7 +13,7 @@ export type PermissionRule =
   | { readonly type: 'fetch'; readonly text: string; readonly pattern: string | null }
   | { readonly type: 'tool'; readonly text: string; readonly pattern: string };
 
-export type PathRuleName = keyof typeof pathRules;
+type PathRuleName = keyof typeof pathRules;
 
 export interface PermissionRules {
   readonly allow: readonly PermissionRule[];
