@@ -94,10 +94,10 @@ describe('without rules', () => {
     'the suggested rule allows %s',
     (_, asked, __, suggestion) => {
       // Several paths or commands may need several rules.
-      let rules: string[] = [suggestion!];
+      const rules = [suggestion!];
       for (let steps = 0; steps < 3; steps++) {
         const next = decide(asked, { allow: rules });
-        if (next.outcome === 'deny') rules = [...rules, next.suggestion!];
+        if (next.outcome === 'deny') rules.push(next.suggestion!);
       }
       expect(decide(asked, { allow: rules }).outcome).toBe('allow');
     },
