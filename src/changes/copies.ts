@@ -6,7 +6,7 @@ import { readInside, statsIfInside } from '../files/inside.ts';
 import { readText, statsOf } from '../files/read.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { copyInside, removeInside, writeInside } from '../files/write-inside.ts';
-import { fileAt, toUtf8 } from '../git/call/git.ts';
+import { fileAt, toUtf8 } from '../git/paths.ts';
 import { mergeFiles } from '../git/merge.ts';
 import type { Project } from '../store/project.ts';
 import { planningPaths } from './planning-paths.ts';

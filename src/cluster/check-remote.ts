@@ -2,7 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeSafely } from '../files/safe.ts';
-import { openMirror, pushRefs, type PushResult, type Remote } from '../git/remote.ts';
+import { pushRefs, type PushResult, type Remote } from '../git/remote.ts';
+import { openMirror } from '../git/mirror.ts';
 import { storeFiles } from '../git/stored-files.ts';
 
 /**

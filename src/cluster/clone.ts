@@ -1,9 +1,8 @@
 import { dirname, join } from 'node:path';
 import { branchOf } from '../changes/branch.ts';
-import { git } from '../git/call/git.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
-import { reasonFor } from '../git/outcome.ts';
-import { fetchRefs, inMirror, type Remote } from '../git/remote.ts';
+import { fetchRefs, type Remote } from '../git/remote.ts';
+import { cloneMirror, mirrorHasCommit } from '../git/mirror.ts';
 import { readStoredFiles } from '../git/stored-files.ts';
 import { isFolderInside } from '../files/inside.ts';
 import { folderNames } from '../files/read.ts';
@@ -54,11 +53,15 @@ export const openClone = async (
   });
   if (unfetched !== null) return { why: unfetched, isTemporary: !/couldn't find remote ref/.test(unfetched) };
   const failed = (why: string) => ({ why, isTemporary: false });
-  if (!(await hasCommit(remote, base.commit)))
+  if (!(await mirrorHasCommit(remote, base.commit)))
     return failed(
       `${base.branch} on the remote does not have ${base.commit.slice(0, 7)} any more, from which it starts: queue it again`,
     );
-  const problem = await checkOut(remote, { top, held });
+  const problem = await cloneMirror(remote, {
+    folder: top,
+    ...base,
+    other: held.tip === null || startsAnew(claim) ? null : { branch: branchOf(claim.id), commit: held.tip },
+  });
   if (problem !== null) return failed(problem);
   const project = { root: join(top, folder) };
   if (!isFolderInside(top, folder)) return failed(`${folder} is not in ${base.branch}`);
@@ -68,31 +71,6 @@ export const openClone = async (
   writeTransferred({ project, change: claim.id, env }, files);
   const restored = await checkpointRefs(top, claim.id, note.checkpoints);
   return restored === null ? { project, top } : failed(restored);
-};
-
-const hasCommit = async ({ mirror }: Remote, commit: string): Promise<boolean> =>
-  (await git(['cat-file', '-e', `${commit}^{commit}`], inMirror(mirror))).code === 0;
-
-/** Returns the reason if it fails. */
-const checkOut = async (
-  { mirror }: Remote,
-  { top, held }: { readonly top: string; readonly held: HeldFence },
-): Promise<string | null> => {
-  const { claim, tip } = held;
-  const { branch, commit } = claim.request.base;
-  const steps: readonly (readonly [Parameters<typeof git>[0], string])[] = [
-    [['clone', '--quiet', '--shared', '--no-checkout', '--no-tags', '--', mirror, top], mirror],
-    [['config', '--remove-section', 'remote.origin'], top],
-    [['switch', '--quiet', '--force-create', branch, commit], top],
-    ...(tip === null || startsAnew(claim)
-      ? []
-      : [[['update-ref', `refs/heads/${branchOf(claim.id)}`, tip], top] as const]),
-  ];
-  for (const [args, cwd] of steps) {
-    const result = await git(args, { cwd, config: ['protocol.file.allow=always', 'core.hooksPath=/dev/null'] });
-    if (result.code !== 0) return reasonFor(result);
-  }
-  return null;
 };
 
 /** Deletes a clone with everything that the machine remembers about its runs. */

@@ -1,7 +1,8 @@
 import { branchOf } from '../changes/branch.ts';
-import { git } from '../git/call/git.ts';
+import { deleteRef } from '../git/branches.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
-import { borrowObjects, fetchFromMirror, fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { borrowObjects, fetchFromMirror } from '../git/mirror.ts';
 import { messageOf, readStoredFiles } from '../git/stored-files.ts';
 import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
@@ -68,7 +69,7 @@ export const fetchRun = async (
       row.id,
       note.checkpoints.filter(({ run }) => run === view.run),
     ));
-  await git(['update-ref', '-d', ownFence], { cwd });
+  await deleteRef(cwd, ownFence);
   if (copied !== null) return { why: copied };
   const { prompt, base } = row.request;
   adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files });

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { branchOf } from '../changes/branch.ts';
-import { git } from '../git/call/git.ts';
+import { findRef } from '../git/branches.ts';
+import { whyNoRepository } from '../git/repository.ts';
 import { checkpointPattern, workRef } from '../git/checkpoint.ts';
-import { type Failed, reasonFor } from '../git/outcome.ts';
-import { fetchFromClone, inMirror, type Remote } from '../git/remote.ts';
+import { type Remote } from '../git/remote.ts';
+import { fetchFromClone, refsInMirror } from '../git/mirror.ts';
 import { storeFiles } from '../git/stored-files.ts';
 import { transferableFiles } from '../store/transfer.ts';
 import type { Settlement } from './claims.ts';
@@ -123,49 +123,34 @@ interface CopyProblem {
   readonly isDamaged: boolean;
 }
 
-/** Returns why git cannot use a clone; null if it can. */
-const damageOf = async (top: string): Promise<CopyProblem | null> => {
-  const found = await git(['rev-parse', '--resolve-git-dir', join(top, '.git')], { cwd: top });
-  return found.code === 0 ? null : damaged(found);
-};
-
-const damaged = (result: Failed): CopyProblem => ({
-  why: `its clone is damaged: ${reasonFor(result)}`,
-  isDamaged: true,
-});
+const damaged = (why: string): CopyProblem => ({ why: `its clone is damaged: ${why}`, isDamaged: true });
 
 /** Copies the branch and the checkpoints of a clone into the mirror. */
 const copyWork = async (mirror: string, top: string, change: string): Promise<CopiedWork> => {
   const own = `refs/spool/clones/${keyOf(change)}`;
   const branch = `refs/heads/${branchOf(change)}`;
-  const damage = await damageOf(top);
-  if (damage !== null) return damage;
-  const there = await git(['for-each-ref', '--format=%(objectname)', branch], { cwd: top });
+  const damage = await whyNoRepository(top);
+  if (damage !== null) return damaged(damage);
+  const found = await findRef(top, branch);
   // A branch that cannot be read is not one that does not exist: the state must not be pushed without its commits.
-  if (there.code !== 0) return damaged(there);
-  const isThere = there.stdout.trim() !== '';
+  if (!found.ok) return damaged(found.why);
   const problem = await fetchFromClone(mirror, top, [
-    ...(isThere ? [`+${branch}:${own}/branch`] : []),
+    ...(found.exists ? [`+${branch}:${own}/branch`] : []),
     `+${checkpointPattern(change)}:${own}/checkpoints/*`,
     // A pattern, because there may be none.
     `+${workRef(change)}*:${own}/work*`,
   ]);
-  if (problem !== null) return (await damageOf(top)) ?? { why: problem, isDamaged: false };
-  const { code, stdout, stderr } = await git(
-    ['for-each-ref', '--sort=creatordate', '--format=%(objectname) %(refname)', `${own}/`],
-    inMirror(mirror),
-  );
-  if (code !== 0) return { why: stderr, isDamaged: false };
-  const refs = stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => line.split(' ') as [string, string]);
+  if (problem !== null) {
+    const damage = await whyNoRepository(top);
+    return damage === null ? { why: problem, isDamaged: false } : damaged(damage);
+  }
+  const refs = await refsInMirror({ mirror }, `${own}/`);
+  if ('why' in refs) return { why: refs.why, isDamaged: false };
+  const below = `${own}/checkpoints/`;
   return {
-    tip: isThere ? (refs.find(([, ref]) => ref === `${own}/branch`)?.[0] ?? null) : null,
-    checkpoints: refs.flatMap(([commit, ref]) => {
-      const [run, name] = ref.startsWith(`${own}/checkpoints/`)
-        ? ref.slice(`${own}/checkpoints/`.length).split('/')
-        : [];
+    tip: found.exists ? (refs.find(({ name }) => name === `${own}/branch`)?.commit ?? null) : null,
+    checkpoints: refs.flatMap(({ name: ref, commit }) => {
+      const [run, name] = ref.startsWith(below) ? ref.slice(below.length).split('/') : [];
       return run === undefined || name === undefined ? [] : [{ run, name, commit }];
     }),
   };

@@ -1,6 +1,6 @@
 import { openPrivateMirror } from '../store/private-mirror.ts';
-import { git } from '../git/call/git.ts';
-import { borrowObjects, fetchRefs, inMirror, type Remote } from '../git/remote.ts';
+import { fetchRefs, type Remote } from '../git/remote.ts';
+import { borrowObjects, commitInMirror } from '../git/mirror.ts';
 import { messageOf, readStoredFile } from '../git/stored-files.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
@@ -58,14 +58,14 @@ export const createPublishedReader = (options: PublishedOptions): PublishedReade
     if ('why' in remote) return remote;
     const { mirror } = remote;
     const own = mirrored(row.id, 'fence');
-    const before = await commitAt(mirror, own);
+    const before = await commitInMirror(remote, own);
     if (before !== null && before === row.fence) return { mirror, commit: before };
     const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`]);
     if (problem !== null) return { why: problem };
-    const commit = await commitAt(mirror, own);
+    const commit = await commitInMirror(remote, own);
     if (commit !== null && isAnnounced(row, commit)) return { mirror, commit };
     // The row may have been read before the last push.
-    const announced = row.fence && (await commitAt(mirror, `${row.fence}^{commit}`));
+    const announced = row.fence && (await commitInMirror(remote, `${row.fence}^{commit}`));
     return announced ? { mirror, commit: announced } : { why: unknownState };
   };
   const stateOf = (row: Published) => inTurn(() => fetchState(row));
@@ -94,7 +94,7 @@ export const readPublished = async (
   const own = mirrored(row.id, 'fence');
   const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`], { depth: 1 });
   if (problem !== null) return { why: problem };
-  const commit = await commitAt(remote.mirror, own);
+  const commit = await commitInMirror(remote, own);
   if (commit === null || !isAnnounced(row, commit)) return { why: unknownState };
   return readStoredFile(remote.mirror, commit, path);
 };
@@ -104,8 +104,3 @@ export const isAnnounced = (
   { fence, open_fences: open }: Pick<Published, 'fence' | 'open_fences'>,
   commit: string,
 ): boolean => [fence, ...open].includes(commit);
-
-const commitAt = async (mirror: string, ref: string): Promise<string | null> => {
-  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', ref], inMirror(mirror));
-  return code === 0 ? stdout.trim() : null;
-};

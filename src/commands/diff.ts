@@ -1,6 +1,7 @@
 import { userError } from '../errors.ts';
 import { diffTrees, summariseDiff } from '../git/diff.ts';
-import { showGit, toUtf8 } from '../git/call/git.ts';
+import { showGit } from '../git/call/show.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { lastSaved } from '../changes/tasks/current.ts';
 import { loopOwner } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';

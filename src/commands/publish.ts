@@ -4,7 +4,7 @@ import { changeOf, resolveAnyChange, resolveChange } from '../changes/sources.ts
 import { summaryOf } from '../changes/summary.ts';
 import type { Change } from '../changes/source.ts';
 import { userError } from '../errors.ts';
-import { git, toUtf8 } from '../git/call/git.ts';
+import { configuredUrl } from '../git/remote.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { githubAddress } from '../publish/github-address.ts';
 import { publish } from '../publish/publish.ts';
@@ -92,9 +92,8 @@ const readPullRequest = async (
 };
 
 const remoteUrl = async ({ root }: Project, name: string): Promise<string> => {
-  const { code, stdout } = await git(['config', '--get', `remote.${name}.url`], { cwd: root });
-  const url = toUtf8(stdout).trim();
-  if (code !== 0 || url === '') throw userError('no-remote', name);
+  const url = await configuredUrl(root, name);
+  if (url === null) throw userError('no-remote', name);
   // git takes a path as relative to the repository.
   return /^\.{1,2}(?:\/|$)/.test(url) ? resolve(root, url) : url;
 };

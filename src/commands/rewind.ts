@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { topOf } from '../git/branches.ts';
+import { topOf } from '../git/repository.ts';
 import { blockedOr } from '../git/call/blocked.ts';
 import { createBackup, treeOf } from '../git/checkpoint.ts';
-import { pathOf, toUtf8 } from '../git/call/git.ts';
+import { pathOf, toUtf8 } from '../git/paths.ts';
 import { type SkippedPath, parseSkipped, stillSkipped } from '../git/snapshot/skipped.ts';
 import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';

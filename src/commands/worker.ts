@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { projectKey } from '../cluster/project-key.ts';
-import { runWorker } from '../cluster/worker.ts';
+import { runWorker } from '../cluster/worker/worker.ts';
 import { parseFlags } from '../config/resolve.ts';
 import { parseValue } from '../config/values.ts';
 import { userError } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { type AgentMode, agentModes } from '../harness/modes.ts';
+import { type AgentMode, agentModes } from '../harness/agent-mode.ts';
 import { defaultBlockedPromise, defaultCompletionPromise, defaultHarness } from '../ralph/defaults.ts';
 import { notifyKinds } from './notify-targets.ts';
 import type { Value, ValueKind } from './values.ts';

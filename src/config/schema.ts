@@ -1,4 +1,4 @@
-import { agentModes } from '../harness/modes.ts';
+import { agentModes } from '../harness/agent-mode.ts';
 import { configKeys, defaultOf, type Flag, flags, isNegated } from './flags.ts';
 import { defaultFolders } from '../changes/folders.ts';
 import { notifyKinds } from './notify-targets.ts';

@@ -1,5 +1,5 @@
 import { notifyKinds, parseTarget } from './notify-targets.ts';
-import { agentModes } from '../harness/modes.ts';
+import { agentModes } from '../harness/agent-mode.ts';
 import { parseRule } from '../harness/permissions/rule.ts';
 import { hasControls, hasNul, isName, nameRule } from '../text/names.ts';
 

@@ -1,5 +1,7 @@
-import { git, type GitCall, toUtf8 } from './call/git.ts';
+import { git, type GitCall } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import { noFetch } from './call/inert.ts';
+import { reasonFor } from './outcome.ts';
 
 /** Returns the branch that is checked out; null for a detached HEAD. */
 export const currentBranch = async (cwd: string): Promise<string | null> => {
@@ -110,10 +112,6 @@ const foldersOf = (path: string): string[] => {
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 };
 
-/** Returns the path of a folder in its work tree: empty, or `sub/`. */
-export const prefixOf = async (cwd: string): Promise<string> =>
-  toUtf8((await git(['rev-parse', '--show-prefix'], { cwd })).stdout).trimEnd();
-
 export const tipOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], { cwd });
   return code === 0 ? stdout.trim() : null;
@@ -138,5 +136,13 @@ export const changedAmong = async (root: string, paths: readonly string[]): Prom
   return stdout.split('\0').filter(Boolean);
 };
 
-export const topOf = async (cwd: string): Promise<string> =>
-  toUtf8((await git(['rev-parse', '--show-toplevel'], { cwd })).stdout).trimEnd();
+export const deleteRef = async (cwd: string, ref: string): Promise<void> =>
+  void (await git(['update-ref', '-d', ref], { cwd }));
+
+export type FoundRef = { readonly ok: true; readonly exists: boolean } | { readonly ok: false; readonly why: string };
+
+/** Returns whether a repository has a ref. Not `ok` if git cannot tell. */
+export const findRef = async (cwd: string, ref: string): Promise<FoundRef> => {
+  const result = await git(['for-each-ref', '--format=%(objectname)', ref], { cwd });
+  return result.code === 0 ? { ok: true, exists: result.stdout.trim() !== '' } : { ok: false, why: reasonFor(result) };
+};

@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
-import { git, type GitArguments, type GitCall, pathOf } from './call/git.ts';
+import { git, type GitArguments, type GitCall } from './call/git.ts';
+import { pathOf } from './paths.ts';
 import { changedHooks } from './hooks.ts';
-import { currentBranch, branchExists, dirtyPaths, saveBase, removeBase, topOf } from './branches.ts';
+import { currentBranch, branchExists, dirtyPaths, saveBase, removeBase } from './branches.ts';
+import { topOf } from './repository.ts';
 import { reasonFor, hookProblemIn } from './outcome.ts';
 
 export type Checkout =

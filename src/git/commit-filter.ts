@@ -2,7 +2,8 @@ import { readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/regular.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { git, pathOf, toUtf8, statsOfName } from './call/git.ts';
+import { git } from './call/git.ts';
+import { pathOf, toUtf8, statsOfName } from './paths.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';
 import type { WorkTree } from './work-tree.ts';
 

@@ -2,7 +2,8 @@ import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import { longestSecret } from '../secrets/redact.ts';
-import { git, type GitResult, toUtf8 } from './call/git.ts';
+import { git, type GitResult } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
 import {
   emptyTree,

@@ -1,4 +1,5 @@
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import type { WorkTree } from './work-tree.ts';
 
 /** Returns the difference as `git diff` shows it; null if it is longer than `maxLength` characters, or if git fails. */

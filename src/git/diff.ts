@@ -1,5 +1,6 @@
 import type { FileChange, GitSummary } from '../ralph/record.ts';
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import { type CommitStore, inStore } from './commit-store.ts';
 import type { WorkTree } from './work-tree.ts';
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { fileAt, git, type GitArguments, pathOf, statsOfName } from './call/git.ts';
+import { git, type GitArguments } from './call/git.ts';
+import { fileAt, pathOf, statsOfName } from './paths.ts';
 
 /** Untracked files at paths where a fast-forward writes. Names are as git printed them. */
 export interface BlockingFiles {

@@ -1,4 +1,5 @@
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import type { FileDiff } from './diff.ts';
 import { type CommitStore, inStore } from './commit-store.ts';
 

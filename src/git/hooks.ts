@@ -1,7 +1,8 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { isWithin, realPath } from '../process/which.ts';
-import { fileAt, git, pathOf, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { fileAt, pathOf, toUtf8 } from './paths.ts';
 
 /**
  * Returns the folders of a work tree that hooks come from, as named and with links resolved; empty if hooks come from

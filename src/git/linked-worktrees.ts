@@ -4,7 +4,8 @@ import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
 import { removeSafely } from '../files/safe.ts';
 import { realPath } from '../process/which.ts';
-import { git, type GitArguments, pathOf, toUtf8 } from './call/git.ts';
+import { git, type GitArguments } from './call/git.ts';
+import { pathOf, toUtf8 } from './paths.ts';
 import { type GitOutcome, outcome, reasonFor, hookProblemIn } from './outcome.ts';
 import { currentBranch, branchExists, dirtyPaths, saveBase, removeBase, type Stoppable } from './branches.ts';
 import type { Checkout } from './checkout.ts';
@@ -115,10 +116,25 @@ export const addDetached = async (
 
 /** Returns the folder in which a branch is checked out; null if there is none. */
 export const worktreeOf = async (cwd: string, branch: string): Promise<string | null> => {
+  const worktree = (await listWorktrees(cwd)).find((each) => each.branch === branch);
+  return worktree !== undefined && existsSync(worktree.folder) ? worktree.folder : null;
+};
+
+export interface ListedWorktree {
+  readonly folder: string;
+  /** null if none is checked out. */
+  readonly branch: string | null;
+}
+
+/** Returns the work trees of the repository, the main one first. A folder may have been deleted by hand. */
+export const listWorktrees = async (cwd: string): Promise<ListedWorktree[]> => {
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
-  const entries = toUtf8(stdout).split('\0\0');
-  const entry = entries.find((text) => text.split('\0').includes(`branch refs/heads/${branch}`));
-  const path = entry?.split('\0').find((line) => line.startsWith('worktree '));
-  const folder = path === undefined ? null : path.slice('worktree '.length);
-  return folder !== null && existsSync(folder) ? folder : null;
+  return toUtf8(stdout)
+    .split('\0\0')
+    .map((entry) => entry.split('\0'))
+    .flatMap((lines) => {
+      const after = (start: string) => lines.find((line) => line.startsWith(start))?.slice(start.length);
+      const folder = after('worktree ');
+      return folder === undefined ? [] : [{ folder, branch: after('branch refs/heads/') ?? null }];
+    });
 };

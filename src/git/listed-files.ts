@@ -1,4 +1,5 @@
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 
 /** The tracked and the new files below a folder, relative to it, without ignored ones; null if git cannot list them. */
 export const listedFiles = async (cwd: string): Promise<string[] | null> => {

@@ -1,5 +1,6 @@
 import { currentBranch, headOf } from './branches.ts';
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 import { reasonFor } from './outcome.ts';
 
 export interface PublishedBase {

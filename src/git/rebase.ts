@@ -1,5 +1,6 @@
 import { lstatSync, rmSync, writeFileSync } from 'node:fs';
-import { git, pathOf, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { pathOf, toUtf8 } from './paths.ts';
 import { reasonFor } from './outcome.ts';
 import { type Stoppable, blobAt } from './branches.ts';
 

@@ -1,59 +1,23 @@
-import { join } from 'node:path';
-import { entriesOf, filesBelow } from '../files/folders.ts';
-import { removeSafely, writeSafely } from '../files/safe.ts';
-import { git, type GitCall, type GitResult, toUtf8 } from './call/git.ts';
+import { git, type GitArguments, type GitCall, type GitResult } from './call/git.ts';
+import { inMirror, type Mirror } from './mirror.ts';
+import { toUtf8 } from './paths.ts';
 import { reasonFor } from './outcome.ts';
 
-/*
- * Everything that talks to a remote runs in a mirror: a bare repository that only Spool uses. A clone in which agents
- * work has settings that they can write, and some of them name programs.
- */
-
-export interface Remote {
-  /** The folder of the bare repository. */
-  readonly mirror: string;
+export interface Remote extends Mirror {
   /** May contain a password, so it is passed in the environment and never printed. */
   readonly url: string;
 }
+
+/** Returns the address of a remote of a repository; null if it has none of this name. */
+export const configuredUrl = async (cwd: string, name: string): Promise<string | null> => {
+  const { code, stdout } = await git(['config', '--get', `remote.${name}.url`], { cwd });
+  return code === 0 ? toUtf8(stdout).trim() || null : null;
+};
 
 /** How long it may take to read refs. */
 const readMs = 2 * 60_000;
 /** How long it may take to transfer objects. The first time, that is the whole repository. */
 const transferMs = 60 * 60_000;
-
-/** Creates the mirror unless it is there. Returns the reason if it cannot be used. */
-export const openMirror = async ({ mirror }: Remote, parent: string): Promise<string | null> => {
-  const made = await git(['init', '--quiet', '--bare', '--', mirror], { cwd: parent });
-  if (made.code !== 0) return reasonFor(made);
-  // Clones share its objects, which nothing in the mirror may refer to any more.
-  for (const setting of [['gc.auto', '0'] as const, ['maintenance.auto', 'false'] as const]) {
-    const set = await git(['config', ...setting], inMirror(mirror));
-    if (set.code !== 0) return reasonFor(set);
-  }
-  return null;
-};
-
-/** Deletes what a git that was killed has left in a mirror: locks, and parts of what it was fetching. */
-export const cleanMirror = ({ mirror }: Remote): void => {
-  const packs = join('objects', 'pack');
-  const left = [
-    ...namesOf(mirror).filter(isLock),
-    ...filesBelow(join(mirror, 'refs'))
-      .filter(isLock)
-      .map((name) => join('refs', name)),
-    ...namesOf(join(mirror, packs))
-      .filter((name) => /^\.?tmp_/.test(name))
-      .map((name) => join(packs, name)),
-  ];
-  for (const name of left) removeSafely(join(mirror, name));
-};
-
-const namesOf = (folder: string): string[] => entriesOf(folder).map(({ name }) => name);
-
-const isLock = (name: string): boolean => name.endsWith('.lock');
-
-/** A git call in a bare repository. */
-export const inMirror = (mirror: string): Pick<GitCall, 'cwd' | 'env'> => ({ cwd: mirror, env: { GIT_DIR: mirror } });
 
 export type RemoteRefs =
   | {
@@ -102,39 +66,6 @@ export const fetchRefs = async (
   return result.code === 0 ? null : reasonFor(result);
 };
 
-/** Copies refs of a clone on this machine into the mirror. Returns the reason if it fails. */
-export const fetchFromClone = async (
-  mirror: string,
-  clone: string,
-  refspecs: readonly string[],
-): Promise<string | null> => {
-  const result = await git(['fetch', '--quiet', '--prune', clone, ...refspecs], {
-    ...inMirror(mirror),
-    from: clone,
-    config: ['protocol.file.allow=always'],
-  });
-  return result.code === 0 ? null : reasonFor(result);
-};
-
-/** Makes a mirror use the objects of a repository on this machine, so that only what it lacks is fetched. */
-export const borrowObjects = async ({ mirror }: Remote, cwd: string): Promise<void> => {
-  const { code, stdout } = await git(['rev-parse', '--path-format=absolute', '--git-path', 'objects'], { cwd });
-  if (code === 0) writeSafely(join(mirror, 'objects', 'info', 'alternates'), Buffer.from(stdout, 'latin1'));
-};
-
-/** Copies refs of a mirror into a repository on this machine. Returns the reason if it fails. */
-export const fetchFromMirror = async (
-  { mirror }: Remote,
-  cwd: string,
-  refspecs: readonly string[],
-): Promise<string | null> => {
-  const result = await git(['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--', mirror, ...refspecs], {
-    cwd,
-    config: ['protocol.file.allow=always'],
-  });
-  return result.code === 0 ? null : reasonFor(result);
-};
-
 export interface PushedRef {
   readonly name: string;
   /** null deletes it. */
@@ -173,7 +104,7 @@ const reasonIn = (line: string): string => line.split('\t')[2] ?? line;
 
 const onRemote = (
   { mirror, url }: Remote,
-  args: Parameters<typeof git>[0],
+  args: GitArguments,
   limits: Pick<GitCall, 'networkMs' | 'kill'>,
 ): Promise<GitResult> => {
   const { cwd, env } = inMirror(mirror);

@@ -1,5 +1,5 @@
 import { git } from './call/git.ts';
-import { inMirror } from './remote.ts';
+import { inMirror } from './mirror.ts';
 
 export interface StoredFiles {
   readonly mirror: string;

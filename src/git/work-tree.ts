@@ -6,7 +6,8 @@ import { readRegular } from '../files/regular.ts';
 import { foldersUp } from '../process/trusted-path.ts';
 import { realPath } from '../process/which.ts';
 import { whyBlocked } from './call/blocked.ts';
-import { git, toUtf8 } from './call/git.ts';
+import { git } from './call/git.ts';
+import { toUtf8 } from './paths.ts';
 
 /** A git work tree. `tempIndex` is a separate index outside of the project: the user's index is read, never written. */
 export interface WorkTree {

@@ -1,6 +1,6 @@
 import type { SandboxNeeds } from '../process/sandbox-types.ts';
 import type { AgentErrorKind, AgentEvent, Usage } from '../ralph/agent-events.ts';
-import type { AgentMode } from './modes.ts';
+import type { AgentMode } from './agent-mode.ts';
 import type { TranslateRules } from './permissions/own-rules.ts';
 import type { Problem } from './problem.ts';
 
@@ -41,7 +41,7 @@ interface Launch {
   readonly isolationEnv?: (folder: string) => Readonly<Record<string, string>>;
 }
 
-export interface Acp {
+interface Acp {
   /** It is prompted by the protocol in every mode. Otherwise `launch` describes it in cold mode. */
   readonly only?: true;
   /** Unless the user chooses another. */

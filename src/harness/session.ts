@@ -3,7 +3,7 @@ import type { AgentEvent, TurnEnd, AbortReason } from '../ralph/agent-events.ts'
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Harness, Job } from './harness.ts';
-import type { AgentMode } from './modes.ts';
+import type { AgentMode } from './agent-mode.ts';
 import type { PermissionRules } from './permissions/rule.ts';
 
 /**

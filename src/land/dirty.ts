@@ -1,5 +1,5 @@
 import { currentBranch, dirtyPaths } from '../git/branches.ts';
-import { toUtf8 } from '../git/call/git.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { findWorkTree, operationInProgress } from '../git/work-tree.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { joinLines } from '../text/format.ts';

@@ -1,8 +1,9 @@
 import { userError } from '../errors.ts';
 import { writeInside } from '../files/write-inside.ts';
 import { join } from 'node:path';
-import { blobAt, dirtyPaths, obstacleAt, stagedAmong, topOf } from '../git/branches.ts';
-import { toUtf8 } from '../git/call/git.ts';
+import { blobAt, dirtyPaths, obstacleAt, stagedAmong } from '../git/branches.ts';
+import { topOf } from '../git/repository.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { baseOf, bytesOf, filesAmong, isTaskList, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import type { Landing } from './landing.ts';

@@ -6,7 +6,7 @@ import { worktreeOf } from '../git/linked-worktrees.ts';
 import { checkpointRecorder } from '../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { createBackup } from '../git/checkpoint.ts';
-import { toUtf8 } from '../git/call/git.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { findWorkTree } from '../git/work-tree.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { readState } from '../store/state.ts';

@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { configuredBase, commitsBeyond, prefixOf, tipOf } from '../git/branches.ts';
+import { configuredBase, commitsBeyond, tipOf } from '../git/branches.ts';
+import { prefixOf } from '../git/repository.ts';
 import { deleteBranch, moveBranch, rangeBetween, resetKeeping } from '../git/move-branch.ts';
 import { discardWorktree, containsRepositories, isWorktree, removeWorktree } from '../git/linked-worktrees.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';

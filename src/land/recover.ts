@@ -2,7 +2,7 @@ import { removeInside, writeInside } from '../files/write-inside.ts';
 import { type LeftoverFile, findLeftovers, restoreDisplaced } from '../git/displaced.ts';
 import { blobAt, commitsBeyond } from '../git/branches.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
-import { toUtf8 } from '../git/call/git.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { gitDirOf } from '../git/work-tree.ts';
 import { baseOf, bytesOf, isTaskList, mergeCopies } from '../changes/copies.ts';
 import { lockTree } from '../store/run-lock.ts';

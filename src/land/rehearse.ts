@@ -4,7 +4,7 @@ import { createFolderInside } from '../files/write-inside.ts';
 import { addDetached } from '../git/linked-worktrees.ts';
 import { blobAt } from '../git/branches.ts';
 import { type Conflict, rebaseOnto } from '../git/rebase.ts';
-import { toUtf8 } from '../git/call/git.ts';
+import { toUtf8 } from '../git/paths.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { psOutput } from './ps.ts';
 import { processIds } from './tree.ts';
 import { readProc, statOf } from './start-time.ts';
 
@@ -30,16 +31,10 @@ const membersInProc = (group: number): Member[] =>
   });
 
 const membersInPs = (group: number): Member[] => {
-  try {
-    const { execFileSync } = process.getBuiltinModule('node:child_process');
-    const args = ['-A', '-o', 'pgid=,pid=,state=,time=,comm='];
-    const lines = execFileSync('ps', args, { encoding: 'utf8', env: { LC_ALL: 'C' } }).split('\n');
-    return lines.flatMap((line) => {
-      const [owner, pid, state = '', time, ...command] = line.trim().split(/\s+/);
-      if (Number(owner) !== group) return [];
-      return [{ name: basename(command.join(' ')), state: state.replace('U', 'D'), work: `${pid} ${time}` }];
-    });
-  } catch {
-    return [];
-  }
+  const lines = psOutput('-A', '-o', 'pgid=,pid=,state=,time=,comm=')?.split('\n') ?? [];
+  return lines.flatMap((line) => {
+    const [owner, pid, state = '', time, ...command] = line.trim().split(/\s+/);
+    if (Number(owner) !== group) return [];
+    return [{ name: basename(command.join(' ')), state: state.replace('U', 'D'), work: `${pid} ${time}` }];
+  });
 };

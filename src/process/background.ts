@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { withoutInheritedFds } from './descriptors.ts';
+import { spawnSpool } from './spawn.ts';
 
 export interface BackgroundStart<Answer> {
   readonly args: readonly string[];
@@ -22,10 +21,10 @@ export interface BackgroundProcess {
 /** Starts this program again, in a session of its own: neither Ctrl-C nor the end of the terminal reaches it. */
 export const startBackground = <Answer>(start: BackgroundStart<Answer>): BackgroundProcess => {
   const { args, cwd, env, output, onMessage } = start;
-  const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...args], {
+  const child = spawnSpool(args, {
     cwd,
     env,
-    stdio: withoutInheritedFds(['ignore', output, output, 'ipc']),
+    stdio: ['ignore', output, output, 'ipc'],
     detached: true,
   });
   child.on('message', (message) => {

@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { withoutInheritedFds } from './descriptors.ts';
+import { spawn } from './spawn.ts';
 
 /** What opens an address in the browser of the user. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
@@ -13,7 +12,7 @@ export const openInBrowser = async (url: string, env: NodeJS.ProcessEnv): Promis
   const [program = '', ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, url], {
     env,
-    stdio: withoutInheritedFds(['ignore', 'ignore', 'ignore']),
+    stdio: ['ignore', 'ignore', 'ignore'],
     detached: true,
   });
   child.unref();

@@ -1,17 +1,19 @@
-import type { StdioOptions } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
+
+/** What a file descriptor of a child is: a pipe, nothing, that of Spool, a channel for messages, or an open file. */
+export type Stdio = 'pipe' | 'ignore' | 'inherit' | 'ipc' | number;
 
 /**
  * Returns the stdio of a child, with the file descriptors that Spool inherited from its caller replaced by /dev/null.
  * Node passes most of them on, and an open folder or lock would lead out of a sandbox. They are not closed, because the
  * caller's lock may depend on them.
  */
-export const withoutInheritedFds = (stdio: StdioOptions): StdioOptions => {
+export const withoutInheritedFds = (stdio: readonly Stdio[]): Stdio[] => {
   inherited ??= findInherited();
   const last = inherited.at(-1);
-  if (last === undefined) return stdio;
+  const all = [...stdio];
+  if (last === undefined) return all;
   devNull ??= openSync('/dev/null', 'r+');
-  const all = typeof stdio === 'string' ? [stdio, stdio, stdio] : [...stdio];
   while (all.length <= last) all.push('ignore');
   for (const number of inherited) if (all[number] === 'ignore') all[number] = devNull;
   return all;

@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { withoutInheritedFds } from './descriptors.ts';
 import { environmentIn } from './environment.ts';
+import { spawn } from './spawn.ts';
 import { untrustedAround, withTrustedPath } from './trusted-path.ts';
 
 /** Returns the editor of the user, a shell command; null if none is set. */
@@ -21,7 +20,7 @@ export const openEditor = async (editor: string, file: string, { cwd, env }: Edi
   const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], {
     cwd,
     env: environmentIn(cwd, withTrustedPath(env, untrustedAround(cwd))),
-    stdio: withoutInheritedFds('inherit'),
+    stdio: ['inherit', 'inherit', 'inherit'],
   });
   // Ctrl-C is for the editor.
   const ignore = () => {};

@@ -43,8 +43,8 @@ const defaultGraceMs = 1000;
  * counts once, where the system tells.
  */
 export const memoryOf = (rootPid: number): number | null => {
-  if (process.platform === 'win32') return null;
-  const all = process.platform === 'linux' ? readProcesses() : readPs();
+  if (process.platform !== 'linux') return null;
+  const all = readProcesses();
   const members = [rootPid, ...descendantsOf(rootPid, all)].filter((pid) => all.has(pid));
   const sizes = members.map((pid) => all.get(pid)!.bytes?.() ?? null).filter((bytes) => bytes !== null);
   return sizes.length === 0 ? null : sizes.reduce((sum, bytes) => sum + bytes, 0);
@@ -135,21 +135,4 @@ const bytesOf = (pid: number): number | null => {
   const pss = /^Pss:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
   const size = pss ?? /^VmRSS:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1];
   return size === undefined ? null : Number(size) * kibibyte;
-};
-
-const readPs = (): Processes => {
-  try {
-    const { execFileSync } = process.getBuiltinModule('node:child_process');
-    const args = ['-A', '-o', 'pid=,ppid=,pgid=,rss='];
-    const lines = execFileSync('ps', args, { encoding: 'utf8', env: { LC_ALL: 'C' } }).split('\n');
-    return new Map(
-      lines.flatMap((line) => {
-        const [pid, parent, group, size] = line.trim().split(/\s+/).map(Number);
-        if (!pid) return [];
-        return [[pid, { pid, parent: parent!, group: group!, start: '', bytes: () => size! * kibibyte }] as const];
-      }),
-    );
-  } catch {
-    return new Map();
-  }
 };

@@ -1,8 +1,6 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { withoutInheritedFds } from './descriptors.ts';
+import { type PipedProcess, spawnSpool } from './spawn.ts';
 import { signalGroup } from './tree.ts';
 
 export interface OwnCall {
@@ -31,13 +29,13 @@ const pipeGraceMs = 500;
 
 /** Runs this program with other arguments, without a shell and without input, to its end. */
 export const runOwnProgram = async ({ args, cwd, env, timeoutMs, stop }: OwnCall): Promise<OwnResult> => {
-  const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...args], {
+  const child = spawnSpool(args, {
     cwd,
     env,
-    stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
+    stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C is for the caller, which shuts it down cleanly.
     detached: true,
-  }) as ChildProcessByStdio<null, Readable, Readable>;
+  }) as PipedProcess<null>;
   const output = createOutput();
   for (const stream of [child.stdout, child.stderr]) {
     const decoder = new StringDecoder('utf8');

@@ -1,6 +1,5 @@
-import spawn from 'cross-spawn';
-import { withoutInheritedFds } from './descriptors.ts';
 import { environmentIn } from './environment.ts';
+import { spawn } from './spawn.ts';
 import { signalGroup } from './tree.ts';
 
 export interface ProgramCall {
@@ -37,7 +36,7 @@ export const runProgram = (call: ProgramCall): Promise<ProgramOutput> =>
     const child = spawn(binary, args, {
       cwd,
       env: environmentIn(cwd, env),
-      stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
+      stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,
     });

@@ -1,12 +1,10 @@
-import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { openEmpty, writeAll } from '../files/safe.ts';
-import { withoutInheritedFds } from './descriptors.ts';
+import { type PipedProcess, spawn } from './spawn.ts';
 import { snapshotPids, terminateTree, type ProcessTree, killTree, tagVariable } from './tree.ts';
 import { environmentIn } from './environment.ts';
 import type { TurnEnd } from '../ralph/agent-events.ts';
@@ -47,7 +45,7 @@ const pipeGraceMs = 2000;
 /** More than a pipe and a stream can have buffered when the agent exits. */
 const maxBufferedBytes = 4 * 1024 * 1024;
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+type Child = PipedProcess<Writable>;
 
 /**
  * Runs one process to its end. Resolves when it has exited, its output is drained and nothing it started is left. A
@@ -98,11 +96,10 @@ const start = async (launch: Launch, inside: Entered | null): Promise<Child | st
   const { cwd, tag } = launch;
   const { binary, args, env } = inside ?? launch;
   try {
-    // cross-spawn runs npm's .cmd files on Windows. Elsewhere it is plain spawn.
     const child = spawn(binary, args, {
       cwd,
       env: { ...environmentIn(cwd, env), ...(inside ? {} : { [tagVariable]: tag }) },
-      stdio: withoutInheritedFds(['pipe', 'pipe', 'pipe']),
+      stdio: ['pipe', 'pipe', 'pipe'],
       // In a separate process group, so that Ctrl-C reaches only Spool, which then terminates the agent.
       detached: process.platform !== 'win32',
       windowsHide: true,

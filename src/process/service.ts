@@ -1,7 +1,5 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
-import { withoutInheritedFds } from './descriptors.ts';
+import { type PipedProcess, spawn } from './spawn.ts';
 
 export interface ServiceCommand {
   readonly program: string;
@@ -30,10 +28,10 @@ export const startService = ({ program, args, cwd, env, uid, onOutput }: Service
     cwd,
     env,
     ...(uid === null ? {} : { uid, gid: uid }),
-    stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
+    stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C is for Spool, which shuts it down cleanly.
     detached: process.platform !== 'win32',
-  }) as ChildProcessByStdio<null, Readable, Readable>;
+  }) as PipedProcess<null>;
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {

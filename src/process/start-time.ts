@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { psOutput } from './ps.ts';
 
 /**
  * Returns the start time of a process as a string that identifies the process, because process ids are reused. Returns
@@ -10,14 +11,7 @@ export const processStart = (pid: number): string | null => {
     return fields && `${bootId()}/${fields[19]}`;
   }
   if (process.platform === 'win32') return isAlive(pid) ? 'unknown' : null;
-  try {
-    // Loaded only when needed, because it slows down the start of Spool.
-    const { execFileSync } = process.getBuiltinModule('node:child_process');
-    const lstart = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } });
-    return lstart.trim() || null;
-  } catch {
-    return null;
-  }
+  return psOutput('-o', 'lstart=', '-p', String(pid))?.trim() || null;
 };
 
 /**

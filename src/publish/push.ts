@@ -1,6 +1,6 @@
 import { userError } from '../errors.ts';
-import { git } from '../git/call/git.ts';
-import { borrowObjects, fetchRefs, inMirror, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
+import { borrowObjects, isAncestorInMirror } from '../git/mirror.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import { openPrivateMirror } from '../store/private-mirror.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
@@ -61,6 +61,5 @@ const isBehind = async (
 ): Promise<boolean> => {
   // The repository may not have it.
   await fetchRefs(remote, [`+refs/heads/${branch}:refs/spool/published`]);
-  const { code } = await git(['merge-base', '--is-ancestor', commit, tip], inMirror(remote.mirror));
-  return code === 0;
+  return isAncestorInMirror(remote, commit, tip);
 };

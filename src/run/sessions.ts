@@ -1,6 +1,7 @@
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
-import { type AgentMode, chooseMode } from '../harness/modes.ts';
+import type { AgentMode } from '../harness/agent-mode.ts';
+import { chooseMode } from '../harness/modes.ts';
 import { ownRulesOf } from '../harness/permissions/own-rules.ts';
 import { type PermissionRules, rulesOf } from '../harness/permissions/rule.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
@@ -36,8 +37,9 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
   const open = (harness: Harness, permissions: PermissionRules, { cwd, more, mode }: Opening): AgentSession => {
     const home = env.HOME ?? null;
     const { left } = ownRulesOf(harness, permissions, { root: realPath(cwd), home });
-    const untold = unusedRules(left, permissions, mode);
-    if (untold.length > 0) onNotice(untoldText(harness.title, untold, mode));
+    const asksSpool = mode !== 'cold' || harness.acp?.only === true;
+    const untold = unusedRules(left, permissions, asksSpool);
+    if (untold.length > 0) onNotice(untoldText(harness.title, untold, asksSpool));
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
       cwd,
@@ -89,13 +91,13 @@ interface Opening {
 }
 
 /** An agent that asks Spool gets the answers of allow rules that it was not told. */
-const unusedRules = (left: readonly string[], { deny }: PermissionRules, mode: AgentMode): readonly string[] =>
-  mode === 'cold' ? left : left.filter((text) => deny.some((rule) => rule.text === text));
+const unusedRules = (left: readonly string[], { deny }: PermissionRules, asksSpool: boolean): readonly string[] =>
+  asksSpool ? left.filter((text) => deny.some((rule) => rule.text === text)) : left;
 
-const untoldText = (agent: string, rules: readonly string[], mode: AgentMode): string =>
-  mode === 'cold'
-    ? `${agent} cannot be told these permission rules, so they do not apply to it: ${rules.join(', ')}.`
-    : `${agent} cannot be told these permission rules, so they only apply where it asks: ${rules.join(', ')}.`;
+const untoldText = (agent: string, rules: readonly string[], asksSpool: boolean): string =>
+  asksSpool
+    ? `${agent} cannot be told these permission rules, so they only apply where it asks: ${rules.join(', ')}.`
+    : `${agent} cannot be told these permission rules, so they do not apply to it: ${rules.join(', ')}.`;
 
 /** Returns a separate data folder, for agents that would otherwise lock each other out of a shared database. */
 const dataFolder = ({ project, plan }: SessionContext): string => {

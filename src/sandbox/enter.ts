@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type UserError, userError } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
 import { userFolder } from '../files/home.ts';
-import { guardGit } from '../git/call/git.ts';
+import { guardGit } from '../git/call/guards.ts';
 import type { Command, Entered, SandboxedAgent } from '../process/sandbox-types.ts';
 import { tagVariable } from '../process/tree.ts';
 import { isWithin } from '../process/which.ts';

@@ -2,7 +2,7 @@ import { symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemProblem, type UserError, userError } from '../errors.ts';
 import { displayPath, latin1Path, pathBytes } from '../files/bytes.ts';
-import { guardGit } from '../git/call/git.ts';
+import { guardGit } from '../git/call/guards.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { findLinks, type FoundLinks, type LinkArea } from './links.ts';
 import { type Grant, grantReach, withGrants } from './permissions.ts';

@@ -1,8 +1,9 @@
 import { lstatSync, mkdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { byteEntries, displayPath, latin1Path } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';
-import { git, toUtf8 } from '../git/call/git.ts';
+import { repositoryFolders } from '../git/repository.ts';
+import { listWorktrees } from '../git/linked-worktrees.ts';
 import { hookFolders, hooksInTree } from '../git/hooks.ts';
 import { expandPath } from '../git/call/expand-path.ts';
 import { possibleSettings } from '../git/call/includes.ts';
@@ -23,12 +24,10 @@ export interface WorkTreePaths {
  * cannot read, because Spool could not protect it.
  */
 export const findWorkTreePaths = async (cwd: string, project: string): Promise<WorkTreePaths> => {
-  const args = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
-  const { code, stdout, stderr } = await git(['rev-parse', ...args], { cwd });
-  const [root, own, commonName] = toUtf8(stdout).split('\n');
+  const found = await repositoryFolders(cwd);
   const starts = [cwd, project].map(realPath);
-  if (code !== 0 || !root || !own || !commonName) return withoutGit(starts, stderr);
-  const common = resolve(cwd, commonName);
+  if ('why' in found) return withoutGit(starts, found.why);
+  const { root, own, common } = found;
   // Missing folders could only be protected by placeholder files, which break git.
   const created = ['hooks', 'logs', join('refs', 'spool'), ...(own === common ? ['worktrees'] : [])];
   for (const folder of created) mkdirSync(join(common, folder), { recursive: true });
@@ -75,11 +74,8 @@ const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fa
 
 /** Returns the `.git` files of other work trees that are inside this one. */
 const linkedWorktrees = async (root: string): Promise<string[]> => {
-  const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd: root });
-  return toUtf8(stdout)
-    .split('\0')
-    .flatMap((line) => (line.startsWith('worktree ') ? [join(line.slice('worktree '.length), '.git')] : []))
-    .filter((file) => dirname(file) !== root && isWithin(file, root) && isThere(file) && !isFolder(file));
+  const files = (await listWorktrees(root)).map(({ folder }) => join(folder, '.git'));
+  return files.filter((file) => dirname(file) !== root && isWithin(file, root) && isThere(file) && !isFolder(file));
 };
 
 /** `commondir` makes git read config and hooks from elsewhere. */

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { withoutInheritedFds } from '../process/descriptors.ts';
+import { type ChildProcess, spawn } from '../process/spawn.ts';
 import { signalGroup } from '../process/tree.ts';
 import { environmentIn } from '../process/environment.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -47,7 +46,7 @@ export const startWorker = async (request: WorkerRequest): Promise<RuntimeWorker
   const child = spawn(process.execPath, [program], {
     cwd: folder,
     env: environmentIn(folder, env),
-    stdio: withoutInheritedFds(['ignore', 'ignore', 'ignore', 'ipc']),
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     // A separate process group, in which everything is found that the runtime has started.
     detached: true,
   });
@@ -169,7 +168,7 @@ const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteT
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
-    stdio: withoutInheritedFds(['ignore', 'ignore', 'pipe']),
+    stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   });
   const kill = () => {

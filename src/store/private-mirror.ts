@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { openMirror, type Remote } from '../git/remote.ts';
+import { type Remote } from '../git/remote.ts';
+import { openMirror } from '../git/mirror.ts';
 import { newPrivateFolder } from './folders.ts';
 
 /** A mirror that only this process uses. It is deleted when Spool exits. Returns the reason as `why` if git fails. */

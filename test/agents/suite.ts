@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
-import type { AgentMode } from '../../src/harness/modes.ts';
+import type { AgentMode } from '../../src/harness/agent-mode.ts';
 import { harnesses } from '../../src/harness/registry.ts';
 import type { AgentErrorKind } from '../../src/ralph/agent-events.ts';
 import { scenarios } from '../model/scenarios.mjs';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
-import type { AgentMode } from '../../src/harness/modes.ts';
+import type { AgentMode } from '../../src/harness/agent-mode.ts';
 import { agents } from '../model/agents.mjs';
 import { type Moment, type Refusal, startModel, type Turn } from '../model/server.mjs';
 import { createProject, type ProjectOptions } from './project.ts';

@@ -24,9 +24,23 @@ const allowed = overrides.flatMap(({ files, rules }) => {
 });
 
 test('functions that read a file by path cannot be imported, even where git writes the work tree', () => {
-  expect(allowed).toHaveLength(4);
+  expect(allowed).toHaveLength(3);
   for (const { names } of allowed)
     expect(names.filter((name) => /^(?:open|read(?:File|v)|createRead|copy|promises)/.test(name))).toEqual([]);
+});
+
+test('only process/spawn.ts and process/ps.ts start processes', () => {
+  const free = overrides.flatMap(({ files, rules }) => {
+    const rule = rules['no-restricted-imports'];
+    if (rule === undefined) return [];
+    const { paths = [], patterns = [] } = (rule === 'off' ? {} : rule[1]) as {
+      paths?: Restricted[];
+      patterns?: string[];
+    };
+    const names = ['node:child_process', 'cross-spawn'].filter((name) => !paths.some((path) => path.name === name));
+    return names.length === 0 || patterns.includes('node:*') ? [] : files;
+  });
+  expect(free).toEqual(['src/process/spawn.ts', 'src/process/ps.ts']);
 });
 
 test('all groups allow the same imports, except files that write the work tree', () => {

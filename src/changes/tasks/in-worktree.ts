@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { blobAt, prefixOf, tipOf } from '../../git/branches.ts';
+import { blobAt, tipOf } from '../../git/branches.ts';
+import { prefixOf } from '../../git/repository.ts';
 import type { Workspace } from '../../ralph/plan.ts';
 import type { Project } from '../../store/project.ts';
 import { bytesOf, mergedTasks, savedCopy } from '../copies.ts';

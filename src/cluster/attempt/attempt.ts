@@ -10,7 +10,7 @@ import { createPublisher } from '../publish.ts';
 import { createBookings } from './bookings.ts';
 import type { AttemptContext, AttemptOptions } from './context.ts';
 import { createPublishing } from './publishing.ts';
-import { repeat } from './repeat.ts';
+import { repeat } from '../repeat.ts';
 import { createRequests } from './requests.ts';
 import { runChange } from './run-change.ts';
 import { settlementOf, settlementOfError, settleSurely, tryLater, unlessMachine, withoutSecrets } from './settling.ts';
@@ -109,10 +109,13 @@ export const startAttempt = (options: AttemptOptions): Attempt => {
     const mirror = mirrorRun(database, held, clone);
     // Tells the events of the owners before apart from those of this one.
     await mirror.copy().catch(() => {});
-    const copying = repeat(copyMs, async () => {
-      if (!(await mirror.copy())) stopping.lose('another worker has taken it');
-    });
-    const reading = repeat(inboxMs, requests.read);
+    const copying = repeat(
+      async () => {
+        if (!(await mirror.copy())) stopping.lose('another worker has taken it');
+      },
+      { everyMs: copyMs },
+    );
+    const reading = repeat(requests.read, { everyMs: inboxMs });
     try {
       const result = await runChange(context, { clone, note: fence.note, publishing, requests, bookings });
       await Promise.all([copying.stop(), reading.stop()]);

@@ -3,7 +3,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { book, type Spending } from '../budget.ts';
 import { saveUnbooked } from '../unbooked.ts';
 import type { AttemptContext } from './context.ts';
-import { aborted, retry } from './repeat.ts';
+import { aborted, retry } from '../repeat.ts';
 
 /** Books what the agents of an attempt cost, as they report it. */
 export interface Bookings {

@@ -12,7 +12,7 @@ import { queueSettings } from '../queue-settings.ts';
 import type { AttemptContext } from './context.ts';
 import type { Bookings } from './bookings.ts';
 import type { Publishing } from './publishing.ts';
-import { retry } from './repeat.ts';
+import { retry } from '../repeat.ts';
 import type { Requests } from './requests.ts';
 
 /** What the run of an attempt works with. */

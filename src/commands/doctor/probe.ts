@@ -5,7 +5,7 @@ import { defaultBlockedPromise, defaultCompletionPromise } from '../../ralph/def
 import type { AgentEvent } from '../../ralph/agent-events.ts';
 import type { AgentChoice } from '../../ralph/plan.ts';
 import { openSession } from '../../harness/open-session.ts';
-import type { AgentMode } from '../../harness/modes.ts';
+import type { AgentMode } from '../../harness/agent-mode.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { observeIteration } from '../../ralph/iteration.ts';

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { removeSafely, writeSafely } from '../../files/safe.ts';
 import { whyBlocked } from '../../git/call/blocked.ts';
-import { git, outdatedGit } from '../../git/call/git.ts';
+import { outdatedGit } from '../../git/call/version.ts';
 import { minimumGit } from '../../git/call/minimum.ts';
+import { gitVersion, hasIdentity, workTreeAt } from '../../git/repository.ts';
 import { type Project } from '../../store/project.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
 import type { Terminal } from '../../report/terminal.ts';
@@ -34,14 +35,13 @@ const checkGit = async (cwd: string): Promise<Check[]> => {
         `install git ${minimumGit} or later`,
       ),
     ];
-  const version = await git(['--version'], { cwd });
-  if (version.code !== 0) return [warn('git', 'not found, so changes will not be counted or committed', 'install git')];
-  const inside = await git(['rev-parse', '--is-inside-work-tree'], { cwd });
-  const about = version.stdout.trim();
+  const about = await gitVersion(cwd);
+  if (about === null) return [warn('git', 'not found, so changes will not be counted or committed', 'install git')];
+  const workTree = await workTreeAt(cwd);
   const blocked = whyBlocked(cwd);
   if (blocked !== null)
     return [warn('git', `${about}, but ${blocked}`, 'delete the named pipe, or the setting that names it')];
-  if (/dubious ownership/.test(inside.stderr))
+  if (workTree === 'of-another-user')
     return [
       warn(
         'git',
@@ -49,9 +49,8 @@ const checkGit = async (cwd: string): Promise<Check[]> => {
         commandLine('git', 'config', '--global', '--add', 'safe.directory', cwd),
       ),
     ];
-  if (inside.stdout.trim() !== 'true') return [warn('git', `${about}, but this is not a repository`, 'git init')];
-  const identity = await git(['var', 'GIT_AUTHOR_IDENT'], { cwd });
-  if (identity.code !== 0)
+  if (workTree === 'none') return [warn('git', `${about}, but this is not a repository`, 'git init')];
+  if (!(await hasIdentity(cwd)))
     return [
       warn(
         'git',

@@ -7,7 +7,7 @@ import type { Change } from '../../changes/source.ts';
 import { parseFlags } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { publishedBase } from '../../git/published.ts';
-import { prefixOf } from '../../git/branches.ts';
+import { prefixOf } from '../../git/repository.ts';
 import { answer, say } from '../../report/message.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';

@@ -1,7 +1,7 @@
 import { userError } from '../../errors.ts';
 import type { Database } from '../../cluster/database.ts';
 import { projectKey } from '../../cluster/project-key.ts';
-import { git, toUtf8 } from '../../git/call/git.ts';
+import { configuredUrl } from '../../git/remote.ts';
 import { findProjectIfAny, ownerOf } from '../../store/project.ts';
 import type { Invocation } from './command.ts';
 import { queueOf } from './queue-url.ts';
@@ -49,9 +49,8 @@ export const repositoryAt = async (
   { rawFlags }: Pick<Invocation, 'rawFlags'>,
 ): Promise<RemoteRepository> => {
   const name = typeof rawFlags.remote === 'string' ? rawFlags.remote : 'origin';
-  const { code, stdout } = await git(['config', '--get', `remote.${name}.url`], { cwd });
-  const url = toUtf8(stdout).trim();
-  if (code !== 0 || url === '') throw userError('no-remote', name);
+  const url = await configuredUrl(cwd, name);
+  if (url === null) throw userError('no-remote', name);
   return { project: projectKey(url, cwd), url };
 };
 

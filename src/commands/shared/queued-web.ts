@@ -1,4 +1,5 @@
-import { followQueued, lastRecords, linesOfIteration } from '../../cluster/events.ts';
+import { lastRecords, linesOfIteration } from '../../cluster/events.ts';
+import { followQueued } from '../../cluster/follow-queued.ts';
 import { openDatabase } from '../../cluster/database.ts';
 import { createPublishedReader, type PublishedReader } from '../../cluster/published.ts';
 import { requireTables } from '../../cluster/migrations.ts';

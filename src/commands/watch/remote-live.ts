@@ -1,5 +1,5 @@
 import { openDatabase } from '../../cluster/database.ts';
-import { followQueued } from '../../cluster/events.ts';
+import { followQueued } from '../../cluster/follow-queued.ts';
 import { findQueued } from '../../cluster/queue.ts';
 import { replay } from '../../report/replay.ts';
 import { displayRecorded, withoutEnd } from '../recorded-display.ts';

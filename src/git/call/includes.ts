@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { realPath } from '../../process/which.ts';
 import { expandPath } from './expand-path.ts';
-import { git, type GitArguments, toUtf8 } from './git.ts';
+import { git, type GitArguments } from './git.ts';
+import { toUtf8 } from '../paths.ts';
 
 export interface Setting {
   readonly file: string;

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegular } from '../../files/regular.ts';
-import { guardGit, runGit } from './git.ts';
+import { runGit } from './run.ts';
+import { guardGit } from './guards.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from '../snapshot/outside-rules.ts';
 import { currentGitScope } from './scope.ts';

@@ -1,6 +1,7 @@
 import { removeSafely } from '../../files/safe.ts';
 import { addAll } from './add.ts';
-import { fileAt, git, toUtf8 } from '../call/git.ts';
+import { git } from '../call/git.ts';
+import { fileAt, toUtf8 } from '../paths.ts';
 import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';
 import { copyIndex, type WorkTree } from '../work-tree.ts';
 

@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
-import { git, statsAt } from '../call/git.ts';
+import { git } from '../call/git.ts';
+import { statsAt } from '../paths.ts';
 import { type IgnoreRules, ignoredBy, namesIn } from './ignored.ts';
 import { inFolders, type SkippedPath } from './skipped.ts';
 import type { WorkTree } from '../work-tree.ts';

@@ -1,6 +1,7 @@
 import { type ByteEntry, byteEntries } from '../../files/bytes.ts';
 import { listOf, object, required, text } from '../../text/shape.ts';
-import { git, type GitArguments, pathOf } from '../call/git.ts';
+import { git, type GitArguments } from '../call/git.ts';
+import { pathOf } from '../paths.ts';
 import { createRulesReader } from './outside-rules.ts';
 import type { WorkTree } from '../work-tree.ts';
 

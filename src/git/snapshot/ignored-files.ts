@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { git, type GitArguments, toUtf8 } from '../call/git.ts';
+import { git, type GitArguments } from '../call/git.ts';
+import { toUtf8 } from '../paths.ts';
 
 /** The ignored files in a work tree before an agent started. Paths are relative to its root; folders end with `/`. */
 export interface Baseline {

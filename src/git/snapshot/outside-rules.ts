@@ -2,7 +2,8 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { textIfReadable } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
-import { git, toUtf8 } from '../call/git.ts';
+import { git } from '../call/git.ts';
+import { toUtf8 } from '../paths.ts';
 import { fingerprint, sharedFolderOf, type WorkTree } from '../work-tree.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redactor } from '../../secrets/redact.ts';
-import { git, pathOf } from '../call/git.ts';
+import { git } from '../call/git.ts';
+import { pathOf } from '../paths.ts';
 import { findSecrets } from '../commit-filter.ts';
 import { fingerprint, type WorkTree } from '../work-tree.ts';
 import { isLarge, type NewPaths, trackedIn } from './find-skipped.ts';

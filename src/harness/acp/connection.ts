@@ -77,7 +77,7 @@ export const createConnection = ({ send, onRequest }: Peer): Connection => {
     },
     end: () => {
       hasEnded = true;
-      for (const id of [...open.keys()]) settle(id, { type: 'gone' });
+      for (const id of open.keys()) settle(id, { type: 'gone' });
     },
   };
 };

@@ -3,7 +3,7 @@ import type { Problem } from '../problem.ts';
 import type { AcpAgent } from './agent.ts';
 import type { Answer } from './connection.ts';
 import { authRequired, modelProblem, problemOf } from './problems.ts';
-import type { TurnRequest } from './turn.ts';
+import type { TurnRequest } from './turn-request.ts';
 
 export type OpenedSession =
   | { readonly type: 'opened'; readonly sessionId: string }

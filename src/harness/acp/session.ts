@@ -1,7 +1,6 @@
 import { userError } from '../../errors.ts';
 import type { TurnEnd } from '../../ralph/agent-events.ts';
 import { isName, nameRule } from '../../text/names.ts';
-import type { Harness } from '../harness.ts';
 import { problemEvent } from '../problem.ts';
 import { agentProgram } from '../program.ts';
 import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';

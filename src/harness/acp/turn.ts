@@ -6,20 +6,14 @@ import { createWatchdog } from '../../process/watchdog.ts';
 import { realPath } from '../../process/which.ts';
 import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
 import { createDiagnosis } from '../diagnosis.ts';
-import type { Harness } from '../harness.ts';
 import { problemEvent } from '../problem.ts';
-import type { AgentTurn, SessionScope, TurnObserver } from '../session.ts';
+import type { SessionScope, TurnObserver } from '../session.ts';
 import type { AcpAgent } from './agent.ts';
 import { createAcpDecoder } from './decoder.ts';
 import { type Note, noteLine } from './log-lines.ts';
 import { createPermissions } from './permission-requests.ts';
 import { openSession } from './open-session.ts';
-
-export interface TurnRequest {
-  readonly harness: Harness;
-  readonly scope: SessionScope;
-  readonly turn: AgentTurn;
-}
+import type { TurnRequest } from './turn-request.ts';
 
 export type TurnOutcome =
   /** The agent could not be prompted, so the turn may be run in another way. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { treeOf } from '../../git/checkpoint.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import { linkScenarios } from '../../proof/links.ts';

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { readBlobs } from '../../git/blobs.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { findWorkTree, type WorkTree } from '../../git/work-tree.ts';
 import { type AcceptedTests, acceptTests, readAcceptedTests } from '../../guard/tests/accepted.ts';

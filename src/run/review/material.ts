@@ -2,7 +2,7 @@ import { join } from 'node:path/posix';
 import { textInside } from '../../files/inside.ts';
 import { diffText } from '../../git/diff-text.ts';
 import { diffTrees, type FileDiff } from '../../git/diff.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import type { PromptDocument } from '../../ralph/prompt.ts';
 import { describeProof } from '../../ralph/proof-text.ts';

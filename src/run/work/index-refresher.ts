@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { readIndexNote, type Refreshed, refreshIndex } from '../../git/refresh.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import { someOf } from '../../text/format.ts';

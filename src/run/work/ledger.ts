@@ -1,4 +1,4 @@
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import type { Notes } from '../../store/notes.ts';
 import { boolean, object, pairOf, required, text, validItems } from '../../text/shape.ts';
 import type { Uncommitted } from '../../ralph/events.ts';

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { removeSafely } from '../../files/safe.ts';
 import { headOf } from '../../git/branches.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { headOfWork, treeOf } from '../../git/checkpoint.ts';
 import { planRewind, rewind } from '../../git/rewind.ts';
 import { snapshotTree } from '../../git/snapshot/trees.ts';

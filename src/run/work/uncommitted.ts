@@ -1,5 +1,5 @@
 import { isOnBranch } from '../../git/branches.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import type { SkippedPath } from '../../git/snapshot/skipped.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { type WorkTree } from '../../git/work-tree.ts';

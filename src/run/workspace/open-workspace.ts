@@ -9,9 +9,9 @@ import {
   hasCommits,
   headOf,
 } from '../../git/branches.ts';
+import { topOf } from '../../git/repository.ts';
 import { addWorktree, isWorktree } from '../../git/linked-worktrees.ts';
 import { type Checkout, switchTo } from '../../git/checkout.ts';
-import { git, toUtf8 } from '../../git/call/git.ts';
 import { terminateLeftovers, tagForPath } from '../../process/tree.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { createCopy, restoreCopy, savedCopy } from '../../changes/copies.ts';
@@ -86,9 +86,9 @@ const reportCheckout = ({ emit, redactor }: WorkspaceRequest, branch: string, ch
 const openWorktree = async (request: WorkspaceRequest, branch: string): Promise<Workspace> => {
   const { project, target, emit } = request;
   const worktree = worktreePath(project, target.id);
-  const top = await git(['rev-parse', '--show-toplevel'], { cwd: project.root });
-  if (top.code !== 0) throw userError('no-git', project.root, 'a worktree needs a git repository');
-  const root = join(worktree, relative(toUtf8(top.stdout).trim(), project.root));
+  const top = await topOf(project.root);
+  if (top === '') throw userError('no-git', project.root, 'a worktree needs a git repository');
+  const root = join(worktree, relative(top, project.root));
   const isNew = (await isWorktree(project.root, worktree)) ? false : await createWorktree(request, worktree, branch);
   const current = await currentBranch(worktree);
   if (request.options.branch !== null && current !== branch)

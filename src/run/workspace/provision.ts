@@ -1,5 +1,5 @@
 import { filesMatching } from '../../git/linked-worktrees.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import type { Options } from '../../config/flags.ts';
 import { runShell, type ShellResult } from '../../process/shell.ts';
 import { copyInside } from '../../files/write-inside.ts';

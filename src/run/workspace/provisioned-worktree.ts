@@ -6,7 +6,7 @@ import { longestText } from '../../files/safe.ts';
 import { replaceInside } from '../../files/write-inside.ts';
 import { readRegular } from '../../files/regular.ts';
 import { filesMatching } from '../../git/linked-worktrees.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../../git/snapshot/ignored-files.ts';
 import { gitDirOf } from '../../git/work-tree.ts';
 import type { Project } from '../../store/project.ts';

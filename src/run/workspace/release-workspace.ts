@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { asUserError } from '../../errors.ts';
 import { commitsBeyondBase, currentBranch, dirtyPaths, headOf } from '../../git/branches.ts';
 import { containsRepositories, removeWorktree } from '../../git/linked-worktrees.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { findWorkTree, isIntact, operationInProgress } from '../../git/work-tree.ts';
 import { saveCopy } from '../../changes/copies.ts';
 import { type Project } from '../../store/project.ts';

@@ -1,7 +1,7 @@
 import type { Overview, OverviewMessage } from '../api.ts';
 import { type Client, messageText } from './client.ts';
 import { createClients } from './clients.ts';
-import { createWorkerLoop, sleep } from './worker-loop.ts';
+import { createOnDemandLoop, sleep } from './on-demand-loop.ts';
 
 export interface OverviewStream {
   open(client: Client): void;
@@ -53,7 +53,7 @@ export const createOverviewStream = ({ read, toJson }: OverviewStreamOptions): O
     }
     clients.waiting().forEach(greet);
   };
-  const loop = createWorkerLoop(
+  const loop = createOnDemandLoop(
     async (signal) => {
       await poll();
       await sleep(pollMs, signal);

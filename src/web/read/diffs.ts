@@ -1,5 +1,5 @@
 import { userError } from '../../errors.ts';
-import { toUtf8 } from '../../git/call/git.ts';
+import { toUtf8 } from '../../git/paths.ts';
 import { diffTrees, type FileDiff } from '../../git/diff.ts';
 import { diffFile } from '../../git/file-diff.ts';
 import { commitsOf } from '../../store/checkpoint-range.ts';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { limitGit, whyUnresponsive } from '../../../src/git/call/deadline.ts';
-import { git, guardGit } from '../../../src/git/call/git.ts';
+import { git } from '../../../src/git/call/git.ts';
+import { guardGit } from '../../../src/git/call/guards.ts';
 import { withGitScope } from '../../../src/git/call/scope.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spool-scope-'));

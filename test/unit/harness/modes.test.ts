@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AgentMode, chooseMode, type ModeCircumstances } from '../../../src/harness/modes.ts';
+import type { AgentMode } from '../../../src/harness/agent-mode.ts';
+import { chooseMode, type ModeCircumstances } from '../../../src/harness/modes.ts';
 import { harnesses } from '../../../src/harness/registry.ts';
 
 const usual: ModeCircumstances = { wanted: null, isSandboxed: false, isWorker: false, platform: 'linux' };

@@ -5,13 +5,29 @@ export interface Repeated {
   stop(): Promise<void>;
 }
 
-/** Calls `work` again and again until it is stopped. Errors are those of the database, which may come back. */
-export const repeat = (everyMs: number, work: () => Promise<void>): Repeated => {
+export interface RepeatOptions {
+  /** The time from the end of a call to the next one. */
+  readonly everyMs: number;
+  /** Counts `everyMs` from the start of a call instead. */
+  readonly fromStart?: boolean;
+  /** Errors are those of the database, which may come back. By default they are ignored. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** The shortest pause between two calls. */
+const leastMs = 50;
+
+/** Calls `work` at once, and then again and again until it is stopped, one call at a time. */
+export const repeat = (work: () => Promise<void>, options: RepeatOptions): Repeated => {
+  const { everyMs, fromStart = false, onError = () => {} } = options;
   const stopped = new AbortController();
   const loop = (async () => {
     while (!stopped.signal.aborted) {
-      await work().catch(() => {});
-      await delay(everyMs, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+      const startedMs = performance.now();
+      await work().catch(onError);
+      const passedMs = fromStart ? performance.now() - startedMs : 0;
+      const pauseMs = Math.max(leastMs, everyMs - passedMs);
+      await delay(pauseMs, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
     }
   })();
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Work that is done only while it is wanted, and never twice at a time. */
-export interface WorkerLoop {
+export interface OnDemandLoop {
   start(): void;
   stop(): void;
 }
@@ -10,10 +10,10 @@ export interface WorkerLoop {
  * `work` is called while it is wanted, again when it has resolved. Its signal is aborted when it is wanted no longer. What
  * it rejects with is passed to `onError`, and it is called again after a while.
  */
-export const createWorkerLoop = (
+export const createOnDemandLoop = (
   work: (signal: AbortSignal) => Promise<void>,
   onError: (error: unknown) => void,
-): WorkerLoop => {
+): OnDemandLoop => {
   let isWanted = false;
   let isRunning = false;
   let controller = new AbortController();
