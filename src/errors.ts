@@ -17,6 +17,10 @@ const table = {
     exit: 2,
     text: (where: string, expected: string, got: string) => `${where} ${expected} (got ${quote(got)}).`,
   },
+  'bad-rule': {
+    exit: 2,
+    text: (where: string, rule: string, problem: string) => `${where}: the rule ${quote(rule)} ${problem}.`,
+  },
   'min-above-max': {
     exit: 2,
     text: (min: number, max: number) =>
