@@ -12,6 +12,7 @@ const program = `
   require('node:fs').writeFileSync(process.argv[2], String(child.pid));
   console.log('started');
   process.on('SIGTERM', () => { console.log('ended in order'); process.exit(143); });
+  setInterval(() => {}, 1000); // Otherwise it may end with its child, before it sees the signal.
 `;
 
 const [, own] = process.argv;
