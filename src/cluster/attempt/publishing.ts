@@ -4,7 +4,7 @@ import type { PushedFence } from '../fence.ts';
 import { confirmContext } from '../inbox.ts';
 import type { News, Publisher } from '../publish.ts';
 import type { AttemptContext } from './context.ts';
-import { unlessMachine } from './settling.ts';
+import { failedOrRetry } from './settling.ts';
 
 /** Pushes the state of a run, and draws the conclusions from what the remote says. */
 export interface Publishing {
@@ -54,7 +54,7 @@ export const createPublishing = (context: AttemptContext, publisher: Publisher):
         }
         if (pushed.kind === 'lost') loseTo(pushed);
         const isHopeless = isLost() || pushed.kind === 'conflict' || performance.now() > endMs;
-        if (isHopeless) return unlessMachine(pushed.why, context);
+        if (isHopeless) return failedOrRetry(pushed.why, context);
         log(`${claim.id}: not pushed yet: ${pushed.why}`);
         await delay(1000);
       }

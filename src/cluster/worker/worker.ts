@@ -54,7 +54,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   };
   database.listen({
     spool_queue: () => wake.after(wakeDelayMs(leases.workers())),
-    spool_inbox: () => slots.running().forEach((attempt) => attempt.look()),
+    spool_inbox: () => slots.running().forEach((attempt) => attempt.readRequests()),
   });
   drain.addEventListener('abort', handBackAll('after-iteration'));
   stop.addEventListener('abort', handBackAll('now'));
