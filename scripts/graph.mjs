@@ -11,7 +11,7 @@ const rooms = [
   ['text', 'strings: names, formats, quoting, JSON'],
   ['errors', 'every error that a user can cause'],
   ['files', 'opens what is below .spool, safely'],
-  ['ralph', 'decisions: loop, policy, promise, prompt, events, view'],
+  ['ralph', 'decisions: loop, next step, promise, prompt, events, view'],
   ['charts', 'charts of a run as data, drawn as SVG'],
   ['secrets', 'finds keys and passwords in output'],
   ['process', 'running a process, shells, process trees'],

@@ -724,7 +724,6 @@ const shortened = (text: string, maxLength = 1000) =>
 
 const quote = (text: string) => JSON.stringify(text);
 
-/** What Spool has written itself. */
 /** The command that holds the lock of a change. */
 type LockingCommand = 'ralph' | 'archive' | 'land' | 'rewind' | 'publish';
 
@@ -736,6 +735,7 @@ const busyText = (change: string, owner: string, command: LockingCommand): strin
     ? null
     : `${change} is being ${participles[command]} by another process (${owner}). Try again when it has finished.`;
 
+/** Whether Spool itself writes that file. */
 const isState = (path: string): boolean => /(?:^|[/\\])\.spool[/\\]\.state(?:[/\\]|$)/.test(path);
 
 const activeChanges = (ids: readonly string[]) =>

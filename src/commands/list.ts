@@ -4,7 +4,7 @@ import { activeChanges, sourceProblems } from '../changes/sources.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
 import { canvasOf } from '../report/canvas.ts';
-import { renderChanges } from '../report/change-rows.ts';
+import { renderChangesTable } from '../report/changes-table.ts';
 import { answer, say } from '../report/message.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { agentEdits } from './shared/agent-edits.ts';
@@ -33,7 +33,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   if (!rawFlags.archived) await announceEdits(project, changes, { env, terminal });
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0) answer(terminal, rawFlags.archived ? noneArchived : noneActive);
-  else terminal.printResult(`${renderChanges(changes, new Date(), canvasOf(terminal)).join('\n')}\n`);
+  else terminal.printResult(`${renderChangesTable(changes, new Date(), canvasOf(terminal)).join('\n')}\n`);
   return 0;
 };
 

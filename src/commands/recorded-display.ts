@@ -6,7 +6,7 @@ import { type Display, forTerminal, redacted } from '../report/display.ts';
 import { canvasOf } from '../report/canvas.ts';
 import { factsOf } from '../report/run-facts.ts';
 import { lastIterations } from '../report/shown-iterations.ts';
-import { renderRun } from '../report/status.ts';
+import { renderRun } from '../report/render-run.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
@@ -40,7 +40,7 @@ export const displayRecorded = ({
     stream: true,
     verbose,
     isReplay,
-    harness: harnessOf,
+    findHarness: harnessOrName,
     folderOf,
     recordsOf: (view) => lastIterations(project, view),
     sandboxAllow: [],
@@ -68,7 +68,7 @@ export const renderGone = async (
 };
 
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */
-const harnessOf: LiveOptions['harness'] = (name) => {
+const harnessOrName: LiveOptions['findHarness'] = (name) => {
   try {
     return findHarness(name, []);
   } catch {

@@ -17,7 +17,7 @@ import { type ChangeOverview, overview } from '../report/overview.ts';
 import { tasksOf } from '../changes/tasks/current.ts';
 import { readTasks } from '../changes/tasks/read.ts';
 import { countTasks, type Task } from '../changes/tasks/task.ts';
-import { describeLastRun } from '../report/status.ts';
+import { describeLastRun } from '../report/last-run-text.ts';
 import { safeJson } from '../text/controls.ts';
 import type { Invocation } from './shared/command.ts';
 

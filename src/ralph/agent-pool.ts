@@ -26,7 +26,18 @@ interface Cooldown {
 const available: Cooldown = { until: 0, times: 0, unusable: false };
 
 /** Chooses the next agent: the preferred one that is not in a cooldown. */
-export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map(), random }: AgentPoolOptions) => {
+export interface AgentPool {
+  /**
+   * Returns the agent to run and when it is available: if all are in a cooldown, the one that is available first.
+   * `rung` is preferred, then those above it, then the next ones below it.
+   */
+  next(nowMs: number, rung?: number): { readonly agent: AgentChoice; readonly freeAtMs: number };
+  /** Takes note of an attempt. Returns until when it is deferred; null if it counts as an iteration. */
+  settle(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null;
+}
+
+export const createAgentPool = (options: AgentPoolOptions): AgentPool => {
+  const { agents, firstCooldownMs, cooldowns = new Map(), random } = options;
   const states = new Map([...cooldowns].map(([key, until]) => [key, { ...available, until }]));
   const stateOf = (agent: AgentChoice): Cooldown => states.get(agentKey(agent)) ?? available;
   const freeAt = (agent: AgentChoice) => stateOf(agent).until;
@@ -43,19 +54,14 @@ export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map()
   };
 
   return {
-    /**
-     * Returns the agent to run and when it is available: if all are in a cooldown, the one that is available first.
-     * `rung` is preferred, then those above it, then the next ones below it.
-     */
-    next(nowMs: number, rung = 1): { agent: AgentChoice; freeAtMs: number } {
+    next(nowMs, rung = 1) {
       const preferred = [...agents.slice(rung - 1), ...agents.slice(0, rung - 1).toReversed()];
       const soonest = preferred.toSorted((a, b) => freeAt(a) - freeAt(b))[0]!;
       const agent = preferred.find((candidate) => freeAt(candidate) <= nowMs) ?? soonest;
       return { agent, freeAtMs: freeAt(agent) };
     },
 
-    /** Takes note of an attempt. Returns until when it is deferred; null if it counts as an iteration. */
-    settle(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
+    settle(agent, record, nowMs) {
       const before = stateOf(agent);
       const why = unavailability(record);
       // An agent that cannot run is skipped only if another agent can, now or after its cooldown.

@@ -2,7 +2,7 @@ import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { type IterationRecord } from './record.ts';
 import { type Stop, stopCauses } from './events.ts';
 import { limitsOf } from './limits.ts';
-import { decide } from './policy.ts';
+import { nextStep } from './next-step.ts';
 import { addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
 
@@ -72,9 +72,9 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
   };
 };
 
-/** Returns the decision of the policy after that record, as far as it does not depend on the clock. */
+/** Returns how the run ended after that record; null if it did not, as far as it does not depend on the clock. */
 const endOf = (view: RunView, record: IterationRecord): Stop | null => {
-  const decision = decide({
+  const step = nextStep({
     plan: { ...view, ...limitsOf(view), retryDelayMs: 0 },
     record,
     totals: view,
@@ -82,7 +82,7 @@ const endOf = (view: RunView, record: IterationRecord): Stop | null => {
     // After an interrupted iteration the run can be resumed.
     stopSignal: record.end === 'interrupted' ? 'a signal' : null,
   });
-  return decision.next === 'stop' ? decision.stop : null;
+  return step.next === 'stop' ? step.stop : null;
 };
 
 const noLimits: RunView['limits'] = {

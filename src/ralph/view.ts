@@ -100,7 +100,7 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
   view.status === 'running' && !alive ? 'interrupted' : view.status;
 
 /** Whether a run has not ended, or was interrupted: unless its process lives, it can be resumed. */
-export const isOpen = ({ status }: { readonly status: string }): boolean =>
+export const isResumable = ({ status }: { readonly status: string }): boolean =>
   status === 'running' || status === 'interrupted';
 
 /** Whether an agent, or the gate of its iteration, may be running. */

@@ -15,7 +15,7 @@ import { spentOf } from './live-figures.ts';
 import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
-import { colourOf } from './status.ts';
+import { colourOf } from './status-style.ts';
 import { reviewText } from './review-lines.ts';
 import { pausedText, requestText } from './steering.ts';
 import { type Column, renderTable } from './table.ts';

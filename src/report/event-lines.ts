@@ -11,7 +11,7 @@ import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { findingLines, reviewStyle, reviewText } from './review-lines.ts';
 import { pausedText, requestText } from './steering.ts';
-import { renderRun } from './status.ts';
+import { renderRun } from './render-run.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 export interface EventLineOptions extends IntroductionOptions {
@@ -114,7 +114,7 @@ const startLines = (event: Of<'iteration-started'>, context: EventContext): stri
 
 /** `Claude Code`, or `Claude Code opus` for a rung of a ladder, where agents may differ only in their models. */
 const agentName = ({ harness, model }: AgentChoice, { view, options }: EventContext): string => {
-  const { title } = options.harness(harness);
+  const { title } = options.findHarness(harness);
   return view.ladder && model !== null ? `${title} ${oneLine(model)}` : title;
 };
 

@@ -24,7 +24,7 @@ interface HarnessFacts {
 export interface IntroductionOptions {
   /** Describe all settings of the run. */
   readonly verbose: boolean;
-  readonly harness: (name: string) => HarnessFacts;
+  readonly findHarness: (name: string) => HarnessFacts;
   /** Hosts and paths that the user allows in the sandbox. */
   readonly sandboxAllow: readonly string[];
   readonly sandboxWrite: readonly string[];
@@ -88,9 +88,9 @@ const rowsOf = (event: RunStarted, options: IntroductionOptions, terminal: Termi
   ];
 };
 
-const agentTexts = ({ agents, ladder }: RunPlan, { harness }: IntroductionOptions): string[] =>
+const agentTexts = ({ agents, ladder }: RunPlan, { findHarness }: IntroductionOptions): string[] =>
   agents.flatMap(({ harness: name, model }, index) => [
-    `${index === 0 ? '' : ladder ? 'then: ' : 'fallback: '}${fullTitle(harness(name))}`,
+    `${index === 0 ? '' : ladder ? 'then: ' : 'fallback: '}${fullTitle(findHarness(name))}`,
     model === null ? 'default model' : oneLine(model),
   ]);
 
@@ -98,10 +98,10 @@ const agentTexts = ({ agents, ladder }: RunPlan, { harness }: IntroductionOption
 const fullTitle = ({ title, custom }: HarnessFacts): string =>
   custom === undefined ? title : `${title} (custom: ${shownCommand(custom.command)})`;
 
-const permissionsText = ({ allowAll, agents }: RunPlan, { harness }: IntroductionOptions): string => {
+const permissionsText = ({ allowAll, agents }: RunPlan, { findHarness }: IntroductionOptions): string => {
   if (allowAll) return allowed;
   const restrictions = agents
-    .map((agent) => harness(agent.harness).permissions?.defaultRestrictions)
+    .map((agent) => findHarness(agent.harness).permissions?.defaultRestrictions)
     .find((text) => text);
   return restrictions ? `own permission rules: ${restrictions} (or use --allow-all)` : 'own permission rules';
 };
@@ -176,8 +176,8 @@ const originText = (origins: Origins, key: CommandOrigin['key'], command: string
 };
 
 /** ` (not for Codex)`: a limit does not apply to an agent that does not report the value. */
-const except = (capability: string, { agents }: RunPlan, { harness }: IntroductionOptions): string => {
-  const facts = agents.map((agent) => harness(agent.harness));
+const except = (capability: string, { agents }: RunPlan, { findHarness }: IntroductionOptions): string => {
+  const facts = agents.map((agent) => findHarness(agent.harness));
   const silent = facts.filter(({ capabilities }) => !capabilities.includes(capability)).map(({ title }) => title);
   return silent.length === 0 ? '' : ` (not for ${[...new Set(silent)].join(', ')})`;
 };

@@ -75,14 +75,14 @@ const endsStatus = new Set<RunEvent['type']>([
 ]);
 
 /** Returns what the status line says from an event on; null if that does not change. */
-const statusOf = (event: RunEvent, { harness }: LiveOptions): [label: string, clock: Clock] | null => {
+const statusOf = (event: RunEvent, { findHarness }: LiveOptions): [label: string, clock: Clock] | null => {
   switch (event.type) {
     case 'iteration-started':
-      return [`${harness(event.agent.harness).title} is working…`, { sinceMs: Date.parse(event.at) }];
+      return [`${findHarness(event.agent.harness).title} is working…`, { sinceMs: Date.parse(event.at) }];
     case 'gate-started':
       return ['Verifying…', { sinceMs: Date.now() }];
     case 'review-started':
-      return [`${harness(event.agent.harness).title} reviews…`, { sinceMs: Date.parse(event.at) }];
+      return [`${findHarness(event.agent.harness).title} reviews…`, { sinceMs: Date.parse(event.at) }];
     case 'waiting':
       return ['Resuming in', { untilMs: event.untilMs }];
     case 'paused':

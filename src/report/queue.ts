@@ -1,5 +1,5 @@
 import { clockTime, dayTime, timeAgo } from '../text/format.ts';
-import { colourOf } from './status.ts';
+import { colourOf } from './status-style.ts';
 import type { Column } from './table.ts';
 
 /** A change in the queue, as a table shows it. */

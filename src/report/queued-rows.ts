@@ -3,7 +3,7 @@ import type { RunView } from '../ralph/view.ts';
 import { dayTime, timeAgo } from '../text/format.ts';
 import { noteText } from './queue.ts';
 import { type QueuedChange, statusOfQueued, timesNow } from './queued-run.ts';
-import type { RunRow } from './run-rows.ts';
+import type { RunRow } from './read-run-rows.ts';
 import { steeringText } from './steering.ts';
 
 /** A change that workers run, as a row of `spool status`. */

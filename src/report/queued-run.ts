@@ -6,7 +6,8 @@ import type { Canvas } from './canvas.ts';
 import { fact } from './facts.ts';
 import { costText } from './figures.ts';
 import type { QueueRow } from './queue.ts';
-import { markOf, recordLines, sentence, titleLines } from './status.ts';
+import { recordLines, sentence, titleLines } from './render-run.ts';
+import { markOf } from './status-style.ts';
 import { steeringText } from './steering.ts';
 import { commandLines, type Next, summarise } from './summary.ts';
 

@@ -5,7 +5,7 @@ import { currentStatus, type RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { leftoversOf } from '../store/leftovers.ts';
 import type { Project } from '../store/project.ts';
-import type { RunFacts } from './status.ts';
+import type { RunFacts } from './render-run.ts';
 import { symbolsFor } from './symbols.ts';
 
 interface FactsRequest {

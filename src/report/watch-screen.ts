@@ -3,7 +3,8 @@ import type { Usage } from '../ralph/agent-events.ts';
 import { pluralise, widthOf } from '../text/format.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
-import { renderRows, type RunRow } from './run-rows.ts';
+import type { RunRow } from './read-run-rows.ts';
+import { renderRunsTable } from './runs-table.ts';
 import { truncate } from './shorten.ts';
 
 export interface WatchState {
@@ -27,7 +28,7 @@ export const renderWatch = (
   const fit = (line: string) => symbols.replace(truncate(line, columns - 1, '…'));
   const shownNotes = notes.slice(0, maxNotes);
   const shown = around(rows, selected, Math.max(1, height - 6 - shownNotes.length));
-  const [titles = '', ...lines] = renderRows(shown, now, { style, columns: columns - 3, symbols });
+  const [titles = '', ...lines] = renderRunsTable(shown, now, { style, columns: columns - 3, symbols });
   const hidden = rows.length - shown.length;
   return [
     style('bold', fit(headline(rows))),

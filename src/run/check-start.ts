@@ -2,7 +2,7 @@ import { agentsOf, reviewOf } from '../config/agents.ts';
 import { userError } from '../errors.ts';
 import type { FoundRepository } from '../git/work-tree.ts';
 import { allAgents } from '../ralph/plan.ts';
-import { stopByPromise } from '../ralph/policy.ts';
+import { stopByPromise } from '../ralph/next-step.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';

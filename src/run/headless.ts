@@ -1,5 +1,4 @@
 import { changeOf } from '../changes/sources.ts';
-import { withOwnCommands } from '../config/own-commands.ts';
 import type { FlagValues } from '../config/flags.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { findHarness, missingBinary } from '../harness/registry.ts';
@@ -7,9 +6,7 @@ import { openSpawned } from '../harness/spawned.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
 import { prepareRuns } from './prepare.ts';
-import { withLastSettings } from './resume/last-settings.ts';
 import type { CommonServices, RunServices } from './services.ts';
-import { runSpec } from './spec.ts';
 import { startRun } from './start.ts';
 
 export interface HeadlessRequest extends Pick<RunServices, 'reporter' | 'onStopSignals' | 'batch' | 'cluster'> {
@@ -33,12 +30,13 @@ type Agents = Pick<CommonServices, 'findHarness' | 'openSession' | 'missingAgent
 export const startHeadless = async (request: HeadlessRequest): Promise<RunResult> => {
   const { project, change, from = null, prompt, settings, env, trustProject, adapt = (agents) => agents } = request;
   const target = await changeOf(project, change, from);
-  const resolved = withOwnCommands(await resolveOptions({ flagValues: settings, env, project }), [target]);
-  const spec = await withLastSettings(runSpec(resolved, { project, target, prompt, cwd: project.root }), env);
-  const services = await prepareRuns({
+  const resolved = await resolveOptions({ flagValues: settings, env, project });
+  const { specs, services } = await prepareRuns({
     project,
-    config: resolved.config,
-    specs: [spec],
+    settings: resolved,
+    targets: [target],
+    prompt,
+    cwd: project.root,
     parallel: 1,
     env,
     ...(trustProject === undefined ? {} : { trustProject }),
@@ -52,7 +50,7 @@ export const startHeadless = async (request: HeadlessRequest): Promise<RunResult
     }),
   });
   const { reporter, onStopSignals, batch, cluster } = request;
-  return startRun(spec, {
+  return startRun(specs[0]!, {
     ...services,
     reporter,
     onStopSignals,

@@ -6,7 +6,7 @@ import type { ChangeRef } from '../store/change-ref.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks, newlyDone, type Task } from '../changes/tasks/task.ts';
 import { boundRecord } from '../ralph/bounds.ts';
-import type { LoopHost } from '../ralph/loop.ts';
+import type { LoopHost } from '../ralph/loop-host.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -26,7 +26,7 @@ import { maxTimerMs } from '../process/timers.ts';
 /** Gives the loop access to the disk, the clock, git and the agents. */
 export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWorkTracker(context);
-  const gate = createGate(context);
+  const checkPromise = createGate(context);
   const handover = createHandover(context);
   const buildPrompt = createPromptBuilder(context, handover);
   const runAgent = createAgentRunner(context);
@@ -39,7 +39,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
   };
   return {
     now: () => new Date(),
-    ticks: () => performance.now(),
+    monotonicMs: () => performance.now(),
     elapsedMs: context.elapsedMs,
     random: () => Math.random(),
     totals: context.view,
@@ -56,16 +56,16 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     },
     isPauseRequested: control.isPauseRequested,
     stopSignal: control.received,
-    context: () => contextId(loadContext(contextOf(context)).text),
-    prompt: async (...turn) => {
+    contextId: () => contextId(loadContext(changeRef(context)).text),
+    prompt: async (iteration, last) => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
       tasksBefore = workspaceTasks(context) ?? [];
-      return buildPrompt(...turn);
+      return buildPrompt(iteration, last);
     },
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
-    runAgent: async (turn, see) => {
+    runAgent: async (job, onEvent) => {
       const stopWatching = watchTasks(context, countTasks(tasksBefore));
-      return saveWhile(context, work, () => runAgent(turn, see)).finally(stopWatching);
+      return saveWhile(context, work, () => runAgent(job, onEvent)).finally(stopWatching);
     },
     trackWork: work.track,
     uncommitted: work.uncommitted,
@@ -75,10 +75,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       const { project, target, workspace } = context;
       return releaseWorkspace({ project, target, workspace, done: reason === 'complete' });
     },
-    gate: async (iteration, verdict, again) => {
-      // The gate was interrupted: changes since then were made by the user.
-      if (again) context.guard.before();
-      const report = await gate(iteration, verdict, again);
+    gate: async (iteration, ended, isResumed) => {
+      // Changes since the interruption were made by the user.
+      if (isResumed) context.guard.before();
+      const report = await checkPromise(iteration, ended);
       if (report !== null) work.invalidate();
       return report;
     },
@@ -92,7 +92,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     admit: async () => (await context.cluster?.admit(nextIteration(context))) ?? null,
     publish: async () => context.cluster?.publish(),
     tasks: async () => countWorkspaceTasks(context),
-    ticked: async () => newlyDone(tasksBefore, workspaceTasks(context) ?? []),
+    completedTasks: async () => newlyDone(tasksBefore, workspaceTasks(context) ?? []),
     emit: context.emit,
   };
 };
@@ -103,7 +103,7 @@ const nextIteration = ({ plan, view }: Pick<RunContext, 'plan' | 'view'>): NextI
   costUsd: totalUsage(view())?.costUsd ?? null,
 });
 
-const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' | 'env'>): ChangeRef => ({
+const changeRef = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' | 'env'>): ChangeRef => ({
   project,
   change: plan.change,
   env,
@@ -129,7 +129,7 @@ const createPromptBuilder = (context: RunContext, handover: Pick<Handover, 'quot
       ...scenariosToProve(context),
     });
     writeSafely(renameEarlier(iterationPrompt(folder, iteration)), text, 'create');
-    return { text, context: contextId(contextContent) };
+    return { text, contextId: contextId(contextContent) };
   };
 };
 
@@ -138,12 +138,12 @@ const createContextReader = (
   context: Pick<RunContext, 'project' | 'plan' | 'env' | 'emit'>,
 ): (() => Promise<string | null>) => {
   const { plan, emit } = context;
-  const of = contextOf(context);
+  const ref = changeRef(context);
   let adopted: Promise<void> | null = null;
   let isAnnounced = false;
   return async () => {
-    await (adopted ??= adoptContext(of));
-    const { text, isEdited } = loadContext(of);
+    await (adopted ??= adoptContext(ref));
+    const { text, isEdited } = loadContext(ref);
     if (isEdited && !isAnnounced)
       emit({
         type: 'notice',

@@ -42,20 +42,20 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Chec
   }
   if (pins.includes(hash)) return checkTrust(wanted, []);
   const checked = checkTrust(settings, readTrusted(env, project));
-  const isOpen = ({ since }: CheckedSetting) => since === null;
+  const isUntrusted = ({ since }: CheckedSetting) => since === null;
   const trusted = () => checkTrust(wanted, readTrusted(env, project));
-  if (!trusted().some(isOpen)) return trusted();
+  if (!trusted().some(isUntrusted)) return trusted();
 
-  const open = checked.filter(isOpen);
-  consent.say([introduction(project, open), ...renderSettings(open)]);
-  if (consent.confirm === null) throw untrusted(request, hash, pins.length > 0);
+  const shown = checked.filter(isUntrusted);
+  consent.say([introduction(project, shown), ...renderSettings(shown)]);
+  if (consent.confirm === null) throw untrustedError(request, hash, pins.length > 0);
   if (!(await consent.confirm(question))) throw userError('cancelled', 'the project is not trusted');
-  await addTrust(env, project, open);
+  await addTrust(env, project, shown);
   return trusted();
 };
 
 /** `spool trust` does not know which task files and scenarios will be run. */
-const untrusted = ({ project, config }: TrustRequest, hash: string, isPinned: boolean) =>
+const untrustedError = ({ project, config }: TrustRequest, hash: string, isPinned: boolean) =>
   config.ownVerify === undefined && config.scenarioVerify === undefined
     ? userError('untrusted-project', project.root, hash, isPinned)
     : userError('untrusted-project', project.root, hash, isPinned, 'the same command on a terminal');

@@ -1,5 +1,4 @@
 import type { FlagName, Options, FileSettings } from '../config/flags.ts';
-import type { Resolved } from '../config/resolve.ts';
 import type { PassList } from '../process/passed-environment.ts';
 import type { Change, NewChange } from '../changes/source.ts';
 import type { Project } from '../store/project.ts';
@@ -30,12 +29,3 @@ export interface NewChangeSpec extends NewChange {
   /** The project does not exist yet either. */
   readonly isNewProject: boolean;
 }
-
-/** Returns what to run with the settings that apply to a change. */
-export const runSpec = (
-  { forChange, fileFor, explicit, passLists }: Pick<Resolved, 'forChange' | 'fileFor' | 'explicit' | 'passLists'>,
-  of: Pick<RunSpec, 'project' | 'target' | 'prompt' | 'cwd'>,
-): RunSpec => {
-  const { id } = of.target;
-  return { ...of, options: forChange(id), fileSettings: fileFor(id), explicit, passLists };
-};

@@ -52,7 +52,7 @@ interface OneRun {
   readonly previous: Planned['previous'];
 }
 
-export interface TrustRequest {
+export interface TrustRunsRequest {
   readonly project: Project;
   readonly config: Config;
   readonly specs: readonly RunSpec[];
@@ -66,11 +66,11 @@ export interface TrustRequest {
 }
 
 /** Asks the user to trust the settings of the project that these runs use. Throws if they are not trusted. */
-export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
+export const trustRuns = async (given: TrustRunsRequest): Promise<TrustedRuns> => {
   const { project, specs, env, consent } = given;
   const plans = new Map(await Promise.all(specs.map(async (spec) => [spec, await planEarly(spec, env)] as const)));
   const expected = [...plans].map(([spec, earlier]) => expectedRun(spec, earlier));
-  const requestFor = (...runs: readonly OneRun[]): TrustRequest => ({
+  const requestFor = (...runs: readonly OneRun[]): TrustRunsRequest => ({
     ...given,
     config: runs.reduce((config, run) => withRecorded({ ...given, config }, run), given.config),
   });
@@ -136,10 +136,11 @@ const gateOf = ({ verify, verifyEach, requireTasks, allowTampering, ...options }
   return { verify, verifyEach, requireTasks, allowTampering, ...(review && { review }) };
 };
 
-const specOf = ({ specs }: TrustRequest, change: string): RunSpec => specs.find(({ target }) => target.id === change)!;
+const specOf = ({ specs }: TrustRunsRequest, change: string): RunSpec =>
+  specs.find(({ target }) => target.id === change)!;
 
 /** Returns the sources of the settings that a run uses. */
-const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): string[] => {
+const neededBy = (request: TrustRunsRequest, { options, plan, previous }: OneRun): string[] => {
   const { change } = plan;
   const { config, specs, parallel } = request;
   const { explicit } = specOf(request, change);
@@ -165,7 +166,7 @@ const neededBy = (request: TrustRequest, { options, plan, previous }: OneRun): s
   ];
 };
 
-interface RecordedVerify extends Pick<TrustRequest, 'project' | 'config' | 'env'> {
+interface RecordedVerify extends Pick<TrustRunsRequest, 'project' | 'config' | 'env'> {
   readonly change: string;
   readonly target: Pick<Change, 'proposalFile' | 'tasksFile'>;
   readonly commands: readonly string[];
@@ -185,7 +186,7 @@ export const withRecordedVerify = (of: RecordedVerify): Config => {
   return { ...config, ownVerify: new Map([...(config.ownVerify ?? []), [change, { source, commands }]]) };
 };
 
-const withRecorded = (request: TrustRequest, { plan, previous }: OneRun): Config => {
+const withRecorded = (request: TrustRunsRequest, { plan, previous }: OneRun): Config => {
   const { change } = plan;
   const { target, explicit } = specOf(request, change);
   const isOwn = explicit.has('verify') || previous?.view.settings?.explicit.includes('verify');
@@ -223,7 +224,7 @@ export const sourceFor = ({ changes, ownVerify }: Config, change: string, key: C
   return sourceOf(key, isSpecial ? prefix : undefined);
 };
 
-const originsOf = (request: TrustRequest, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
+const originsOf = (request: TrustRunsRequest, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
   const { config, givenBy, findHarness } = request;
   const { options, plan } = run;
   const { change } = plan;

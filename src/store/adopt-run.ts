@@ -1,5 +1,5 @@
 import { readSafely } from '../files/safe.ts';
-import { isOpen, type RunView } from '../ralph/view.ts';
+import { isResumable, type RunView } from '../ralph/view.ts';
 import type { ChangeRef } from './change-ref.ts';
 import { adoptHandover } from './handover.ts';
 import { checkpointsFile, historyFile, stepsFile, tipsFile } from './paths.ts';
@@ -39,7 +39,7 @@ export const adoptRun = (of: ChangeRef, { view: sent, prompt, branch, base, file
   recordBase(folder, branch, base);
   addLines(tipsFile(folder), linesAbout(run, files.get('record/tips')));
   addLines(checkpointsFile(folder), linesAbout(run, files.get('record/checkpoints')));
-  addLines(stepsFile(folder), [`${run} running`, ...(isOpen(view) ? [] : [`${run} ${view.status}`])]);
+  addLines(stepsFile(folder), [`${run} running`, ...(isResumable(view) ? [] : [`${run} ${view.status}`])]);
   adoptHandover(of, run, files.get('record/handover.json'));
   writeStart(project, view);
   writeState(project, view);

@@ -114,6 +114,12 @@ export const reviewPrompt = (folder: string, iteration: number) =>
   join(folder, iterationFileName(iteration, 'review.prompt.md'));
 export const reviewLog = (folder: string, iteration: number) =>
   join(folder, iterationFileName(iteration, 'review.log'));
+/** `n` counts the commands of the gate from 1. */
+export const verifyLog = (folder: string, iteration: number, { n, isRetry }: { n: number; isRetry: boolean }) =>
+  join(folder, iterationFileName(iteration, `verify-${n}${isRetry ? '-again' : ''}.log`));
+/** `name` tells what is run in the trial worktree. */
+export const trialLog = (folder: string, iteration: number, name: string) =>
+  join(folder, iterationFileName(iteration, `${name}.log`));
 /** Such as `0007.log`. */
 export const iterationFileName = (iteration: number, ending: string) =>
   `${String(iteration).padStart(4, '0')}.${ending}`;

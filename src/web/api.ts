@@ -252,8 +252,6 @@ export interface IterationPage {
   readonly iterations: readonly IterationSummary[];
   /** The highest number there is now. */
   readonly last: number;
-  /** Only the end of the history could be read. */
-  readonly isCut: boolean;
 }
 
 export interface IterationDetail {

@@ -185,7 +185,7 @@ const iterationsOf = async (source: RunSource, query: URLSearchParams): Promise<
   const from = wholeNumber(query, 'from', 1);
   const to = Math.min(wholeNumber(query, 'to', last), from + maxIterations - 1);
   const iterations = all.filter(({ iteration }) => iteration >= from && iteration <= to);
-  return { iterations, last, isCut: false };
+  return { iterations, last };
 };
 
 const iterationOf = async (source: RunSource, iteration: number): Promise<IterationDetail> => {

@@ -9,14 +9,7 @@ import { createBookings } from './bookings.ts';
 import type { AttemptContext, AttemptOptions } from './context.ts';
 import type { Requests } from './requests.ts';
 import { runAndPublish } from './run-and-publish.ts';
-import {
-  settlementOf,
-  settlementOfError,
-  settleWithRetries,
-  retryAfterLease,
-  failedOrRetry,
-  withoutSecrets,
-} from './settling.ts';
+import { settlementOfError, settleWithRetries, retryAfterLease, failedOrRetry, withoutSecrets } from './settling.ts';
 import { createStopping } from './stopping.ts';
 
 /** The work of one worker on one change, from its claim to the end of the claim. */

@@ -5,7 +5,7 @@ import { readPublished } from '../../cluster/published.ts';
 import { findQueued, type ListedChange } from '../../cluster/queue.ts';
 import { userError } from '../../errors.ts';
 import { onStopSignals } from '../../process/signals.ts';
-import { isOpen } from '../../ralph/view.ts';
+import { isResumable } from '../../ralph/view.ts';
 import { say } from '../../report/message.ts';
 import { replay } from '../../report/replay.ts';
 import { createRedactor } from '../../secrets/redact.ts';
@@ -75,7 +75,7 @@ const runOf = async (
     return wanted;
   }
   const view = viewOf(row);
-  const isNext = follow && row.state === 'queued' && (view === null || !isOpen(view));
+  const isNext = follow && row.state === 'queued' && (view === null || !isResumable(view));
   return isNext ? null : row.run;
 };
 

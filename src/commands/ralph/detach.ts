@@ -15,7 +15,7 @@ import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { Invocation } from '../shared/command.ts';
 import { confirmOn } from '../shared/consent.ts';
-import { answer as answerOn, messageLines, say } from '../../report/message.ts';
+import { answer, messageLines, say } from '../../report/message.ts';
 import { detachedVariable, type FromBackground, type ToBackground } from './detach-messages.ts';
 
 export interface DetachRequest {
@@ -56,7 +56,7 @@ export const startDetached = async (request: DetachRequest): Promise<number> => 
       const sent = message as FromBackground;
       if (sent.type === 'say') sent.lines.forEach((line) => said.add(line));
       if (sent.type === 'notice') said.add(sent.text);
-      if (sent.type !== 'started') return answer(request, sent);
+      if (sent.type !== 'started') return answerQuestion(request, sent);
       hasStarted(sent);
       return undefined;
     },
@@ -119,8 +119,8 @@ const decidedHere: ReadonlySet<string> = new Set([
   'json',
 ]);
 
-/** Asks what the background process needs to know. */
-const answer = async (
+/** Shows a message of the background process, or asks its question and returns the answer. */
+const answerQuestion = async (
   { invocation, project }: DetachRequest,
   message: Exclude<FromBackground, Started>,
 ): Promise<ToBackground['answer'] | undefined> => {
@@ -180,7 +180,7 @@ const announce = (
   if (options.json) return terminal.print(`${safeJson({ changes, change, run, pid, output })}\n`);
   const isOne = changes.length === 1;
   const what = isOne ? `${change} is running` : `${changes.length} changes run`;
-  answerOn(
+  answer(
     terminal,
     [
       `${what} in the background (PID ${pid}, run ${run}).`,

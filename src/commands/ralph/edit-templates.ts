@@ -2,7 +2,7 @@ import { lastSaved } from '../../changes/tasks/current.ts';
 import { changeOf } from '../../changes/sources.ts';
 import { textInside } from '../../files/inside.ts';
 import { editorOf } from '../../process/editor.ts';
-import { isOpen } from '../../ralph/view.ts';
+import { isResumable } from '../../ralph/view.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
 import { confirmOn } from '../shared/consent.ts';
@@ -25,7 +25,7 @@ export const editTemplates = async (
     const { proposalFile, isTemplate } = await changeOf(project, id);
     if (!isTemplate(textInside(project.root, proposalFile) ?? '')) continue;
     const view = (await lastSaved(project, id))?.view ?? null;
-    if (view !== null && isOpen(view)) continue;
+    if (view !== null && isResumable(view)) continue;
     if (await confirm(`${proposalFile} is still the empty template. Open it with ${editor}?`))
       await editFile(invocation, project, proposalFile);
   }

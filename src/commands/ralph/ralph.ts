@@ -7,9 +7,9 @@ import { finishArchive } from '../../changes/archive/finish.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
 import { answer, say } from '../../report/message.ts';
-import { printStatus } from '../../report/run-status.ts';
 import type { Invocation } from '../shared/command.ts';
 import { queueOf } from '../shared/queue-url.ts';
+import { showRun, showRuns } from '../shared/show-status.ts';
 import { readArguments, readPrompt } from './arguments.ts';
 import { chooseTargets, skipDamaged, type Targets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
@@ -18,7 +18,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const request = await readRequest(invocation);
   const { project, options, action, prompt } = request;
   if (action === 'status' && options.change.length === 0 && options.module === null && !options.all)
-    return showAllRuns(request);
+    return showStatus(request, 'all');
   const sentence = action === 'run' && isText(prompt) ? prompt : null;
   const targets = await chooseTargets(project, { options, ...invocation, sentence });
   if (targets.kind === 'new') {
@@ -27,7 +27,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   }
   switch (action) {
     case 'status':
-      return showRuns(request, targets.ids);
+      return showStatus(request, targets.ids);
     case 'addContext':
     case 'clearContext':
       return changeContext(request, targets.ids);
@@ -61,31 +61,17 @@ const readRequest = async (invocation: Invocation): Promise<RalphRequest> => {
   const action = actionOf(options, typed, invocation.rawFlags);
   const prompt = await readPrompt(typed, options, invocation.cwd);
   // Before the user is asked for a change. A change may have other agents, which are checked when it is known.
-  if (action === 'run' || resolved.explicit.has('harness')) await checkAgents([options], resolved.customHarnesses);
+  if (action === 'run' || resolved.explicit.has('harness')) await checkHarnesses([options], resolved.customHarnesses);
   return { invocation, project, resolved, options, action, prompt };
 };
 
-const showAllRuns = async ({ invocation, project, options }: RalphRequest): Promise<number> => {
-  const { printRuns } = await import('../../report/all-runs.ts');
-  const request = { project, ...invocation, json: options.json, all: false };
-  const queue = await queueOf(invocation, project);
-  const remote =
-    queue === null ? null : await (await import('../shared/queued-status.ts')).readRemoteRuns(queue, request);
-  await printRuns(request, remote);
-  return 0;
-};
-
-const showRuns = async (
+const showStatus = async (
   { invocation, project, options }: RalphRequest,
-  changes: readonly string[],
+  changes: readonly string[] | 'all',
 ): Promise<number> => {
-  const request = { project, ...invocation, json: options.json, all: false };
-  const queue = await queueOf(invocation, project);
-  for (const change of changes) {
-    const isQueued =
-      queue !== null && (await (await import('../shared/queued-status.ts')).printQueuedStatus(queue, change, request));
-    if (!isQueued) await printStatus(change, request);
-  }
+  const request = { invocation, project, json: options.json, all: false };
+  if (changes === 'all') await showRuns(request);
+  else for (const change of changes) await showRun(change, request, async () => ({ change }));
   return 0;
 };
 
@@ -112,13 +98,13 @@ const changeContext = async (
 const runNewChange = async (request: RalphRequest, module: string | null): Promise<number> => {
   const { invocation, project, resolved, options, prompt } = request;
   await checkChangeKeys(project, resolved.changeKeys);
-  const find = await checkAgents([options], resolved.customHarnesses);
+  const findHarness = await checkHarnesses([options], resolved.customHarnesses);
   if (options.detach) {
     const { startDetached } = await import('./detach.ts');
     return startDetached({ invocation, project, changes: [], module, prompt, options });
   }
   const { startNewChange } = await import('./new-change.ts');
-  return startNewChange({ ...resolved, project, find, options, prompt, invocation }, module);
+  return startNewChange({ ...resolved, project, findHarness, options, prompt, invocation }, module);
 };
 
 /** Runs the changes. Of those that were not chosen by name, damaged ones are skipped, and named before and after. */
@@ -145,7 +131,7 @@ const startChanges = async (
   from: string | null,
 ): Promise<number> => {
   await checkChangeKeys(project, resolved.changeKeys);
-  const find = await checkAgents(changes.map(resolved.forChange), resolved.customHarnesses);
+  const findHarness = await checkHarnesses(changes.map(resolved.forChange), resolved.customHarnesses);
   const canAsk = invocation.terminal.canPrompt && options.interactive && !options.json;
   if (from === null && canAsk && !options.resume && !isText(prompt)) {
     const { editTemplates } = await import('./edit-templates.ts');
@@ -156,7 +142,7 @@ const startChanges = async (
     return startDetached({ invocation, project, changes, prompt, options });
   }
   const { startRuns } = await import('./start.ts');
-  return startRuns({ ...resolved, project, find, changes, from, options, prompt, invocation });
+  return startRuns({ ...resolved, project, findHarness, changes, from, options, prompt, invocation });
 };
 
 const isText = (text: string): boolean => text.trim() !== '';
@@ -172,14 +158,17 @@ const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean
 /**
  * Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none.
  */
-const checkAgents = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
-  const [{ findHarness }, { agentsOf }] = await Promise.all([
+const checkHarnesses = async (
+  all: readonly Options[],
+  custom: readonly Harness[],
+): Promise<(name: string) => Harness> => {
+  const [registry, { agentsOf }] = await Promise.all([
     import('../../harness/registry.ts'),
     import('../../config/agents.ts'),
   ]);
-  const find = (name: string) => findHarness(name, custom);
-  for (const { harness } of all.flatMap(agentsOf)) find(harness);
-  return find;
+  const findHarness = (name: string) => registry.findHarness(name, custom);
+  for (const { harness } of all.flatMap(agentsOf)) findHarness(harness);
+  return findHarness;
 };
 
 /** Throws if the config file has settings for a change that does not exist. */

@@ -1,7 +1,6 @@
 import { relative } from 'node:path';
 import type { Change } from '../../changes/source.ts';
 import { changeOf, checkFiles } from '../../changes/sources.ts';
-import { withOwnCommands } from '../../config/own-commands.ts';
 import type { Resolved } from '../../config/resolve.ts';
 import { defaultLimits } from '../../config/default-limits.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
@@ -17,10 +16,9 @@ import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
 import { prepareRuns } from '../../run/prepare.ts';
-import { type NewChangeSpec, type RunSpec, runSpec } from '../../run/spec.ts';
+import type { NewChangeSpec, RunSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
-import { withLastSettings } from '../../run/resume/last-settings.ts';
 import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
@@ -32,7 +30,7 @@ import { connectForeground, type Foreground } from './foreground.ts';
 export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'forChange' | 'passLists'> {
   readonly invocation: Invocation;
   readonly project: Project;
-  readonly find: RunServices['findHarness'];
+  readonly findHarness: RunServices['findHarness'];
   readonly changes: readonly string[];
   /** The source of the only change, if it may have no run yet. */
   readonly from?: string | null;
@@ -52,19 +50,20 @@ interface RedactedRequest extends StartRequest {
 }
 
 /** Runs the changes on this terminal. Returns the exit code. */
-export const startRuns = async (given: StartRequest): Promise<number> => {
-  const targets = await targetsOf(given);
-  const request = withOwnCommands(given, targets);
-  const { invocation, project, config, changes, options, forChange, find } = request;
+export const startRuns = async (request: StartRequest): Promise<number> => {
+  const targets = await targetsOf(request);
+  const { invocation, project, changes, options, prompt, newChange, findHarness } = request;
   const { env, terminal } = invocation;
-  const { interactive, json } = forChange(changes[0]!);
+  const { interactive, json } = request.forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
   const foreground = connectForeground(env);
-  const specs = await Promise.all(specsOf(request, targets).map((spec) => withLastSettings(spec, env)));
-  const services = await prepareRuns({
+  const { specs, services, forChange } = await prepareRuns({
     project,
-    config,
-    specs,
+    settings: request,
+    targets,
+    prompt,
+    cwd: invocation.cwd,
+    ...(newChange && { newChange }),
     parallel: options.parallel,
     env,
     consent: foreground?.consent ?? consentOn(terminal, mayPrompt),
@@ -73,11 +72,11 @@ export const startRuns = async (given: StartRequest): Promise<number> => {
         ? { source: envOf(name), setBy: 'variable' }
         : { source: flagOf(name), setBy: 'caller' },
     ownsProcess: true,
-    findHarness: find,
+    findHarness,
     openSession: openSpawned,
     missingAgent: missingBinary,
   });
-  const redacting = { ...request, redactor: createRedactor(env), foreground };
+  const redacting = { ...request, forChange, redactor: createRedactor(env), foreground };
   const person = foreground ? foreground.person : mayPrompt ? createPerson(request, changes[0]!) : null;
   return specs.length === 1
     ? startOne(specs[0]!, { ...services, person }, redacting)
@@ -88,15 +87,6 @@ const targetsOf = async ({ project, changes, from }: StartRequest): Promise<Chan
   const targets = await Promise.all(changes.map((change) => changeOf(project, change, from)));
   for (const target of targets) checkFiles(project, target);
   return targets;
-};
-
-const specsOf = (request: StartRequest, targets: readonly Change[]): RunSpec[] => {
-  const { invocation, project, prompt, newChange } = request;
-  return targets.map((target) => {
-    const spec = runSpec(request, { project, target, prompt, cwd: invocation.cwd });
-    // A change of the same name may have existed before.
-    return newChange ? { ...spec, newChange, options: { ...spec.options, fresh: true } } : spec;
-  });
 };
 
 const startOne = async (
@@ -161,11 +151,11 @@ const startMany = async (
 };
 
 /** One run on the terminal: events as JSON or as text. */
-const displayOne = ({ project, invocation, find, redactor }: RedactedRequest, options: Options): Display => {
+const displayOne = ({ project, invocation, findHarness, redactor }: RedactedRequest, options: Options): Display => {
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
   const recordsOf = (view: RunView) => lastIterations(project, view);
-  const shown = { ...options, harness: find, folderOf, recordsOf, defaultLimits: defaultLimits() };
+  const shown = { ...options, findHarness, folderOf, recordsOf, defaultLimits: defaultLimits() };
   return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 

@@ -48,15 +48,15 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
     const { lastInterrupted } = await import('./last-interrupted.ts');
     return existing([await lastInterrupted(project, candidates, { terminal, env })]);
   }
-  const isOpen = module === null && !options.all;
-  const canAsk = options.interactive && terminal.canPrompt && isOpen;
+  const isUnspecified = module === null && !options.all;
+  const canAsk = options.interactive && terminal.canPrompt && isUnspecified;
   // A new change is one of Spool's own.
-  if (candidates.length === 0 && isOpen && source !== null && source !== 'spool')
+  if (candidates.length === 0 && isUnspecified && source !== null && source !== 'spool')
     throw userError('no-changes', sourceFolders(project)[source]);
-  if (candidates.length === 0 && isOpen && sentence !== null) return { kind: 'new', module: null };
-  if (candidates.length === 0 && (canAsk || !isOpen))
+  if (candidates.length === 0 && isUnspecified && sentence !== null) return { kind: 'new', module: null };
+  if (candidates.length === 0 && (canAsk || !isUnspecified))
     throw userError('no-changes', module === null ? await changeFolders(project) : `module ${module}`);
-  if (!isOpen) return existing(candidates);
+  if (!isUnspecified) return existing(candidates);
   if (!canAsk) throw userError('change-required', candidates, sentence !== null);
   const { pick } = await import('./pick.ts');
   return pick(project, { sentence, columns: terminal.columns, env });

@@ -4,11 +4,11 @@ import { isAboutQueue, type ListedChange, listQueue } from '../../cluster/queue.
 import { listWorkers } from '../../cluster/workers.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { activityText } from '../../report/activity.ts';
-import type { RemoteRuns } from '../../report/all-runs.ts';
+import type { RemoteRuns } from '../../report/print-runs.ts';
 import { canvasOf } from '../../report/canvas.ts';
 import { queuedRow, remoteOf, silentText } from '../../report/queued-rows.ts';
 import { renderQueued, statusOfQueued } from '../../report/queued-run.ts';
-import type { StatusRequest } from '../../report/run-status.ts';
+import type { StatusRequest } from '../../report/print-run.ts';
 import { shownIterations } from '../../report/shown-iterations.ts';
 import { symbolsFor } from '../../report/symbols.ts';
 import { createRedactor } from '../../secrets/redact.ts';

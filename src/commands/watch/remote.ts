@@ -6,7 +6,7 @@ import { changesSince } from '../../cluster/recent-changes.ts';
 import { listWorkers } from '../../cluster/workers.ts';
 import type { ControlCommand } from '../../ralph/control.ts';
 import { queuedRow, silentText } from '../../report/queued-rows.ts';
-import { byActivity, type RunRow } from '../../report/run-rows.ts';
+import { byActivity, type RunRow } from '../../report/read-run-rows.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
 import { secondsTime } from '../../text/format.ts';

@@ -1,15 +1,15 @@
 import { signalExitCodes } from '../../errors.ts';
 import { isInsideIteration } from '../../process/tree.ts';
 import { onStopSignals } from '../../process/signals.ts';
-import { printRuns } from '../../report/all-runs.ts';
 import { suspendJob, whileSuspended } from '../../report/suspend.ts';
 import { createBottomLine } from '../../report/bottom-line.ts';
-import { createRowReader, isListed } from '../../report/run-rows.ts';
+import { createRowReader, isListed } from '../../report/read-run-rows.ts';
 import { renderWatch } from '../../report/watch-screen.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
 import { queueOf } from '../shared/queue-url.ts';
+import { showRuns } from '../shared/show-status.ts';
 import { steerRun } from '../steer.ts';
 import { addToContext } from '../shared/context.ts';
 import { readKeys } from './keys.ts';
@@ -29,14 +29,11 @@ interface Watch extends Invocation {
 export const run = async (invocation: Invocation): Promise<number> => {
   const { cwd, env, terminal } = invocation;
   const project = findProject(cwd);
-  const queue = await queueOf(invocation, project);
   if (!terminal.isInteractive || !terminal.canPrompt) {
-    const request = { project, env, terminal, json: false, all: false };
-    const runs =
-      queue === null ? null : await (await import('../shared/queued-status.ts')).readRemoteRuns(queue, request);
-    await printRuns(request, runs);
+    await showRuns({ invocation, project, json: false, all: false });
     return 0;
   }
+  const queue = await queueOf(invocation, project);
   const remote = queue === null ? null : await (await import('./remote.ts')).openRemote(queue, { project, env });
   const signals = onStopSignals(() => {});
   terminal.fullScreen('enter');

@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { renameEarlier } from '../../files/rename-earlier.ts';
 import { runShell, type ShellRun } from '../../process/shell.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
@@ -9,7 +9,7 @@ import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
 import { hasPassed, isProven, passes, runsCommands } from '../../ralph/gate-result.ts';
 import { gateCommands } from '../../ralph/plan.ts';
-import type { LoopHost } from '../../ralph/loop.ts';
+import type { EndedIteration } from '../../ralph/loop-host.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
@@ -17,7 +17,7 @@ import { openProofGate, type ProofContext, type ProofGate } from './proof-gate.t
 import { findWeakened, noneWeakened, withWeakened } from './weakened-tests.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
 import { type ReviewContext, review } from '../review/review.ts';
-import { iterationFileName } from '../../store/paths.ts';
+import { verifyLog } from '../../store/paths.ts';
 
 type GateContext = RestoreContext &
   Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> &
@@ -47,8 +47,8 @@ type CommandContext = Pick<
 
 /** Checks whether a promise counts: quick checks first, then the verify commands. */
 export const createGate =
-  (context: GateContext): LoopHost['gate'] =>
-  async (iteration, ended) => {
+  (context: GateContext) =>
+  async (iteration: number, ended: EndedIteration): Promise<GateReport | null> => {
     const { gate } = context.plan;
     const { completionFound: promised } = ended;
     const isGuarded = promised && !gate.allowTampering;
@@ -168,7 +168,7 @@ const runCommands = async (context: CommandContext, { iteration, isGuarded, proo
     if (!mayRun()) break;
     runs.push(
       await runWithRetry(context, command, {
-        name: iterationFileName(iteration, `verify-${index + 1}`),
+        logFile: (isRetry) => verifyLog(context.folder, iteration, { n: index + 1, isRetry }),
         mayRun,
         proofGate,
       }),
@@ -178,7 +178,7 @@ const runCommands = async (context: CommandContext, { iteration, isGuarded, proo
 };
 
 interface Attempt {
-  readonly name: string;
+  readonly logFile: (isRetry: boolean) => string;
   readonly mayRun: () => boolean;
   readonly proofGate: ProofGate | null;
 }
@@ -187,17 +187,19 @@ interface Attempt {
 const runWithRetry = async (
   context: CommandContext,
   command: string,
-  { name, mayRun, proofGate }: Attempt,
+  { logFile, mayRun, proofGate }: Attempt,
 ): Promise<GateRun> => {
   const started = performance.now();
-  const attempt = (named: string) =>
-    proofGate === null
-      ? runOnce(context, command, { name: named })
-      : proofGate.watch(command, (extra) => runOnce(context, command, { name: named, ...extra }));
-  const first = await attempt(name);
+  const attempt = (isRetry: boolean) => {
+    const run = { logFile: logFile(isRetry) };
+    return proofGate === null
+      ? runOnce(context, command, run)
+      : proofGate.watch(command, (extra) => runOnce(context, command, { ...run, ...extra }));
+  };
+  const first = await attempt(false);
   const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';
   const isRetried = hasFailed && remainingMs(context) > 0 && mayRun();
-  const last = isRetried ? await attempt(`${name}-again`) : first;
+  const last = isRetried ? await attempt(true) : first;
   const durationMs = Math.round(performance.now() - started);
   const { exitCode } = last;
   if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
@@ -211,17 +213,17 @@ const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 
 const runOnce = (
   context: CommandContext,
   command: string,
-  { name, env: added = {}, onStdout }: Partial<Pick<ShellRun, 'env' | 'onStdout'>> & Pick<Attempt, 'name'>,
+  { logFile, env: added = {}, onStdout }: Partial<Pick<ShellRun, 'env' | 'onStdout'>> & { readonly logFile: string },
 ) => {
-  const { workProject, options, env, folder, stopSignals, redactor, sandbox } = context;
+  const { workProject, options, env, stopSignals, redactor, sandbox } = context;
   return runShell({
     command,
     cwd: workProject.root,
     env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace), ...added },
     ...(onStdout && { onStdout }),
-    tag: `${context.tag}/${name}`,
+    tag: `${context.tag}/${basename(logFile, '.log')}`,
     // A resumed gate runs its commands again.
-    logFile: renameEarlier(join(folder, `${name}.log`)),
+    logFile: renameEarlier(logFile),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
     stopGraceMs: options.stopGrace,
     stopSignals,

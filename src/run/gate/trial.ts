@@ -13,7 +13,7 @@ import type { CommandResult } from '../../proof/next-ledger.ts';
 import { readSourceLinks, type SourceLinks } from '../../proof/source-files.ts';
 import { gateCommands } from '../../ralph/plan.ts';
 import { hideWorktreesFromGit } from '../../store/folders.ts';
-import { iterationFileName, trialWorktree } from '../../store/paths.ts';
+import { trialLog, trialWorktree } from '../../store/paths.ts';
 import type { RunContext } from '../context.ts';
 import { provision } from '../workspace/provision.ts';
 import { readTestResults, watchOutput } from './command-results.ts';
@@ -118,7 +118,7 @@ const setUp = (context: TrialContext, { name, iteration }: TrialRequest, { path,
     project,
     options,
     root,
-    logFile: join(folder, `${iterationFileName(iteration, `${name}-setup`)}.log`),
+    logFile: trialLog(folder, iteration, `${name}-setup`),
     tagPrefix: tagForPath(path),
     checkSetup: (at) => trusted.checkIn(at, { options, plan, previous: null }, 'worktreeSetup'),
   });
@@ -140,7 +140,7 @@ const runCommand = async (
     command,
     cwd: root,
     tag: `${tagForPath(path)}/verify`,
-    logFile: renameEarlier(join(folder, `${iterationFileName(iteration, `${name}-${index + 1}`)}.log`)),
+    logFile: renameEarlier(trialLog(folder, iteration, `${name}-${index + 1}`)),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs)),
     stopGraceMs: options.stopGrace,
     onStdout: output.add,

@@ -6,7 +6,7 @@ import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { withSecrets } from '../../store/user-record/identity.ts';
 import type { RunPlan, ScenarioCommands, SettingsAtStart } from '../../ralph/plan.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
-import { isOpen, type RunView } from '../../ralph/view.ts';
+import { isResumable, type RunView } from '../../ralph/view.ts';
 import { catchUp } from '../../ralph/reduce-view.ts';
 import { createPlan } from './create-plan.ts';
 import { withScenarioCommands } from './scenario-commands.ts';
@@ -68,7 +68,7 @@ interface Interrupted {
 /** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
 export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   const recorded = recordedRun(request, lastRun);
-  const interrupted = recorded && isOpen(recorded) ? loadInterrupted(request, recorded) : null;
+  const interrupted = recorded && isResumable(recorded) ? loadInterrupted(request, recorded) : null;
   const resumed = request.options.fresh || !lastRun.hasSettings ? null : interrupted;
   const changed = changedSettings(request, resumed);
   const created = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, resumed?.view);

@@ -1,5 +1,5 @@
 import type { Change } from '../../changes/source.ts';
-import { isOpen, type RunView } from '../../ralph/view.ts';
+import { isResumable, type RunView } from '../../ralph/view.ts';
 import { historySize } from '../../store/history.ts';
 import type { Project } from '../../store/project.ts';
 import { loopOwner, readRun, type SavedRun, stateStamp } from '../../store/state.ts';
@@ -40,5 +40,5 @@ export const recordedRun = (
 export const interruptedRun = (of: RunOf, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {
   if (lastRun.isRunning || !lastRun.hasSettings) return null;
   const recorded = recordedRun({ ...of, env }, lastRun);
-  return recorded && isOpen(recorded) ? recorded : null;
+  return recorded && isResumable(recorded) ? recorded : null;
 };

@@ -4,7 +4,7 @@ import { userError } from '../../errors.ts';
 import { readText } from '../../files/read.ts';
 import { limitsOf } from '../../ralph/limits.ts';
 import { agentKey } from '../../ralph/plan.ts';
-import { isOpen, type RunView } from '../../ralph/view.ts';
+import { isResumable, type RunView } from '../../ralph/view.ts';
 import { runFolder, userPromptFile } from '../../store/paths.ts';
 import { asRecorded } from '../../store/user-record/steps.ts';
 import { recognise, withSecrets } from '../../store/user-record/identity.ts';
@@ -42,7 +42,7 @@ const trustedLastRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Ru
   if (recognised === 'same') return view;
   if (recognised !== 'unknown') throw userError('changed-run', change, recognised);
   // It is resumed only if the user agrees, and without what is recorded here.
-  if (isOpen(view)) return null;
+  if (isResumable(view)) return null;
   throw userError('unknown-run', change);
 };
 
@@ -54,7 +54,7 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
   const isTaken = (name: FlagName) => !explicit.has(name) && !changed.includes(name);
   const taken = Object.fromEntries(Object.entries(before).filter(([name]) => isTaken(name as FlagName)));
   const notices = noticesOf(spec, view, before);
-  if (isOpen(view)) return { ...spec, options: { ...options, ...pick(taken, recordedSettings) }, notices };
+  if (isResumable(view)) return { ...spec, options: { ...options, ...pick(taken, recordedSettings) }, notices };
   return {
     ...spec,
     options: {

@@ -1,4 +1,4 @@
-import type { DoneWork } from '../../ralph/loop.ts';
+import type { DoneWork } from '../../ralph/loop-host.ts';
 import type { Redactor } from '../../secrets/redact.ts';
 import { withoutControls } from '../../text/controls.ts';
 import { fitting, widthOf } from '../../text/format.ts';

@@ -6,7 +6,7 @@ import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff, type RawDifference } from '../../git/raw-diff.ts';
 import { findExcluded } from '../../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
-import type { IterationChanges } from '../../ralph/loop.ts';
+import type { IterationChanges } from '../../ralph/loop-host.ts';
 import { shortId } from '../../changes/ids.ts';
 import { lineChanges, pluralise, someOf, widthOf } from '../../text/format.ts';
 import { commitTasks, commitTitle } from './commit-subject.ts';

@@ -7,7 +7,7 @@ import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
 import type { DiffStat } from '../../ralph/events.ts';
-import type { DoneWork, IterationChanges, LoopHost } from '../../ralph/loop.ts';
+import type { DoneWork, IterationChanges, LoopHost } from '../../ralph/loop-host.ts';
 import type { Redactor } from '../../secrets/redact.ts';
 import { commitSubject } from './commit-subject.ts';
 import { type CommitContext, commitWork, type IterationWork, noticeOnce } from './commit.ts';

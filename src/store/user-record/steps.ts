@@ -1,4 +1,4 @@
-import { isOpen, type RunView } from '../../ralph/view.ts';
+import { isResumable, type RunView } from '../../ralph/view.ts';
 import { stepsFile } from '../paths.ts';
 import { dropPreviousVersion, isKnown, saveVersion } from './identity.ts';
 import { appendLine, linesIn } from './lines.ts';
@@ -47,7 +47,7 @@ const lastSteps = (folder: string): { readonly last: Step | null; readonly start
 export const missingRun = (folder: string, view: RunView | null): string | null => {
   const { last, starting } = lastSteps(folder);
   if (last === null || view?.run === last.run || (view !== null && view.run === starting)) return null;
-  return view !== null || isOpen(last) ? last.run : null;
+  return view !== null || isResumable(last) ? last.run : null;
 };
 
 /** How a run ended, once for each time; null for a run that was not started here. */
@@ -59,7 +59,7 @@ export const recordedEnds = (folder: string, run: string): readonly string[] | n
 
 /** A run that was started here has ended only if that is its last recorded step, regardless of state.json. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
-  if (isOpen(view) || !isKnown(folder, view)) return view;
+  if (isResumable(view) || !isKnown(folder, view)) return view;
   const { last } = lastSteps(folder);
   return last?.run === view.run && last.status === view.status
     ? view

@@ -1,4 +1,4 @@
-import { isOpen } from '../../ralph/view.ts';
+import { isResumable } from '../../ralph/view.ts';
 import { pluralise } from '../../text/format.ts';
 import type { Action, Row } from '../api.ts';
 
@@ -42,7 +42,7 @@ export const describe = (action: Action, row: Row): string[] => {
 
 const describeStart = (action: Action & { readonly kind: 'start' }, row: Row): string[] => {
   const { change, harness, model, maxIterations, maxCostUsd, maxDuration, fresh, prompt } = action;
-  const continues = !fresh && row.run !== null && row.status !== 'running' && isOpen(row);
+  const continues = !fresh && row.run !== null && row.status !== 'running' && isResumable(row);
   const limits = [
     maxIterations === undefined ? '' : pluralise(maxIterations, 'iteration'),
     maxCostUsd === undefined ? '' : `$${maxCostUsd}`,

@@ -4,7 +4,7 @@ import { lastSaved } from '../../changes/tasks/current.ts';
 import { asUserError } from '../../errors.ts';
 import { currentBranch } from '../../git/branches.ts';
 import { type ChangeOverview, overviews } from '../../report/overview.ts';
-import { byActivity, createRowReader, type RunRow } from '../../report/run-rows.ts';
+import { byActivity, createRowReader, type RunRow } from '../../report/read-run-rows.ts';
 import { stateStamp } from '../../store/state.ts';
 import { version } from '../../text/version.ts';
 import type { IterationSummary, Overview, RemoteState, Row } from '../api.ts';

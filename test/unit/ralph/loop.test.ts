@@ -3,7 +3,8 @@ import { type AgentEvent, type TurnEnd, unknownUsage } from '../../../src/ralph/
 import { type GateReport, type IterationRecord } from '../../../src/ralph/record.ts';
 import { type RunEvent, type Stop } from '../../../src/ralph/events.ts';
 import { type RunPlan } from '../../../src/ralph/plan.ts';
-import { runLoop, type LoopState, type LoopHost } from '../../../src/ralph/loop.ts';
+import { runLoop, type LoopState } from '../../../src/ralph/loop.ts';
+import type { LoopHost } from '../../../src/ralph/loop-host.ts';
 import { initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
 import type { RunTotals } from '../../../src/ralph/totals.ts';
 import { noGate, noLimits, planWith, recordWith } from './records.ts';
@@ -36,8 +37,8 @@ const run = async (
     /** Identifies the context after n agent calls have started. */
     context?: (calls: number) => string | null;
     /** The result of a gate that was interrupted before. */
-    gateAgain?: GateReport;
-    denied?: (calls: number) => Stop | null;
+    resumedGate?: GateReport;
+    notAdmitted?: (calls: number) => Stop | null;
   } = {},
 ) => {
   const diary: string[] = [];
@@ -45,7 +46,7 @@ const run = async (
   const workers: string[] = [];
   let time = 0;
   let signal: string | null = null;
-  let ticks = 0;
+  let clockMs = 0;
   let number = 0;
   let isResumed = false;
   const iterations: number[] = [];
@@ -55,7 +56,7 @@ const run = async (
   const host: LoopHost = {
     totals: () => view,
     now: () => new Date(time),
-    ticks: () => (ticks += 10),
+    monotonicMs: () => (clockMs += 10),
     stopSignal: () => signal,
     elapsedMs: () => time,
     random: () => 0.5,
@@ -69,15 +70,15 @@ const run = async (
       time = ms;
       signal = changes.signalWhileWaiting ?? signal;
     },
-    gate: async (iteration, { completionFound }, again) =>
-      again ? (changes.gateAgain ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
+    gate: async (iteration, { completionFound }, isGateResumed) =>
+      isGateResumed ? (changes.resumedGate ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
     tasks: async () => null,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => ({
       text: `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
-      context: changes.context?.(number) ?? null,
+      contextId: changes.context?.(number) ?? null,
     }),
-    context: () => changes.context?.(number) ?? null,
+    contextId: () => changes.context?.(number) ?? null,
     isPauseRequested: () => changes.pause?.after === number && !isResumed,
     waitForResume: async (ms) => {
       diary.push(`wait for resume until ${ms}`);
@@ -89,7 +90,7 @@ const run = async (
     uncommitted: async () => [],
     isChangeDeleted: async () => false,
     changed: async () => null,
-    ticked: async () => [],
+    completedTasks: async () => [],
     release: async (reason) => [`released after ${reason}`],
     trailer: () => [],
     runAgent: async ({ agent, iteration, prompt }, see) => {
@@ -104,7 +105,7 @@ const run = async (
       return call.ended ?? exited(0);
     },
     save: async (record) => void diary.push(`save ${record.iteration}`),
-    admit: async () => changes.denied?.(number) ?? null,
+    admit: async () => changes.notAdmitted?.(number) ?? null,
     publish: async () => {},
     emit: (event) => {
       view = reduceView(view, event);
@@ -212,7 +213,7 @@ describe('a gate with commands', () => {
     const { reason, diary, events } = await run([], {
       plan: { ...verified, maxIterations: 1 },
       state: { pending },
-      gateAgain: gateWith('passed'),
+      resumedGate: gateWith('passed'),
     });
 
     expect(reason).toBe('complete');
@@ -225,7 +226,7 @@ describe('a gate with commands', () => {
     const { iterations, diary } = await run([{ events: promised }], {
       plan: verified,
       state: { pending },
-      gateAgain: gateWith('failed'),
+      resumedGate: gateWith('failed'),
     });
 
     expect(iterations).toEqual([2]);

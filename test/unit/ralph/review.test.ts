@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent, TurnEnd } from '../../../src/ralph/agent-events.ts';
-import { decide } from '../../../src/ralph/policy.ts';
+import { nextStep } from '../../../src/ralph/next-step.ts';
 import { describeResult } from '../../../src/ralph/prompt.ts';
 import type { GateReport, IterationRecord, ReviewReport } from '../../../src/ralph/record.ts';
 import { catchUp, reduceView } from '../../../src/ralph/reduce-view.ts';
@@ -185,7 +185,7 @@ describe('a record with a review', () => {
 
   test('blocks the run after --max-reviews, and only if it did not pass', () => {
     const after = (record: IterationRecord, count: number) =>
-      decide({
+      nextStep({
         plan,
         record,
         totals: { ...emptyTotals, reviews: { passed: 0, failed: count, last: null } },

@@ -94,7 +94,7 @@ const loadIterations = async (state: Store<RunState | null>, path: string, signa
     const answer = await get<IterationPage>(`${path}/iterations?${range}`, signal);
     if (!answer.ok) return;
     update((last) => withIterations(last, answer.value.iterations));
-    if (from <= known + 1 || answer.value.isCut) break;
+    if (from <= known + 1) break;
     to = from - 1;
   }
   update((last) => ({ ...last, isLoading: false }));

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Action, RowStatus, StartOptions } from '../../api.ts';
-import { isOpen } from '../../../ralph/view.ts';
+import { isResumable } from '../../../ralph/view.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Confirmation } from './confirm.tsx';
 
@@ -14,7 +14,7 @@ export const StartDialog = ({
   readonly status: RowStatus;
   readonly onClose: () => void;
 }) => {
-  const canResume = isOpen({ status });
+  const canResume = isResumable({ status });
   const [action, setAction] = useState<Action | null>(null);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();

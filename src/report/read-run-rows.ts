@@ -16,13 +16,9 @@ import { queueText } from '../store/run-lock.ts';
 import { loopOwner, queuedBy, stateStamp } from '../store/state.ts';
 import { asRecorded } from '../store/user-record/steps.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
-import { dayTime, duration, timeAgo } from '../text/format.ts';
+import { dayTime } from '../text/format.ts';
 import { activityText } from './activity.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { costText } from './figures.ts';
-import type { Canvas } from './canvas.ts';
-import { type Column, renderTable } from './table.ts';
-import { colourOf } from './status.ts';
 import { steeringText } from './steering.ts';
 import { symbolsFor } from './symbols.ts';
 
@@ -216,41 +212,4 @@ const endOf = ({ detail, error }: RunView, leftovers: number): string => {
   if (leftovers === 0) return 'the process is gone';
   const processes = leftovers === 1 ? '1 process of its agent is' : `${leftovers} processes of its agent are`;
   return `the process is gone; ${processes} still running`;
-};
-
-/** Renders a line for each run, below the titles of the columns. No line is wider than the terminal. */
-export const renderRows = (rows: readonly RunRow[], now: Date, canvas: Canvas): string[] =>
-  renderTable(columnsAt(now), rows, canvas).map(canvas.symbols.replace);
-
-const columnsAt = (now: Date): Column<RunRow>[] => [
-  {
-    title: 'state',
-    value: ({ status }) => status,
-    style: ({ status }) => (status === 'queued' ? 'dim' : status === 'unreadable' ? 'red' : colourOf(status)),
-  },
-  { title: 'change', value: ({ change }) => change, min: 9 },
-  {
-    title: '#',
-    numeric: true,
-    value: ({ run, iteration, maxIterations }) =>
-      run === null ? '' : maxIterations === null ? String(iteration) : `${iteration}/${maxIterations}`,
-    drop: 3,
-  },
-  { title: 'tasks', numeric: true, value: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : '-'), drop: 1 },
-  {
-    title: 'time',
-    numeric: true,
-    value: ({ run, elapsedMs }) => (run === null ? '' : wholeSeconds(elapsedMs)),
-    drop: 2,
-  },
-  { title: 'cost', numeric: true, value: ({ usage }) => costText(usage) || '-', drop: 4 },
-  { title: 'ended', value: ({ status, endedAt }) => endText(status, endedAt, now), drop: 6 },
-  { title: 'activity', value: ({ activity }) => activity ?? '', min: 10, drop: 5 },
-];
-
-const wholeSeconds = (ms: number): string => (ms < 1000 ? '0s' : duration(Math.floor(ms / 1000) * 1000));
-
-const endText = (status: RunRow['status'], endedAt: string | null, now: Date): string => {
-  if (status === 'running' || status === 'queued' || status === 'unreadable') return '';
-  return endedAt === null ? '-' : timeAgo(endedAt, now);
 };

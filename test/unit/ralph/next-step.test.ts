@@ -4,7 +4,7 @@ import { type IterationRecord } from '../../../src/ralph/record.ts';
 import { type Limits } from '../../../src/ralph/plan.ts';
 import { unknownUsage, type Usage } from '../../../src/ralph/agent-events.ts';
 import { type Stop } from '../../../src/ralph/events.ts';
-import { decide, type Progress } from '../../../src/ralph/policy.ts';
+import { nextStep, type Progress } from '../../../src/ralph/next-step.ts';
 import { crash, noGate, noLimits, recordWith } from './records.ts';
 
 interface Row {
@@ -22,7 +22,7 @@ interface Row {
 }
 
 const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elapsedMs = 0, nowMs = 0, ...row }: Row) =>
-  decide({
+  nextStep({
     plan: {
       minIterations: 1,
       maxIterations: 50,

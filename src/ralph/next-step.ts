@@ -6,7 +6,7 @@ import { limitReached, type Spent } from './limits.ts';
 import type { RunTotals } from './totals.ts';
 import { unreadContext, wasUnread } from './unread-context.ts';
 
-export type Decision =
+export type NextStep =
   { readonly next: 'continue'; readonly waitMs: number } | { readonly next: 'stop'; readonly stop: Stop };
 
 /** What the loop knows after an iteration. */
@@ -24,7 +24,7 @@ export interface Progress {
  * Decides whether the loop continues. The first reason to stop wins: the agent's verdict, then interruption, failure,
  * and the limits.
  */
-export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): Decision => {
+export const nextStep = ({ plan, record, totals, spent, stopSignal }: Progress): NextStep => {
   const { limits } = plan;
   const { iteration } = record;
   const verdict = stopByPromise(plan, record);
@@ -96,7 +96,7 @@ export const outOfIterations = (maxIterations: number, last: IterationRecord | n
 
 const inARow = (iterations: number) => (iterations === 1 ? '1 iteration' : `${iterations} iterations in a row`);
 
-const stop = (cause: Stop['cause'], detail: string): Decision => ({ next: 'stop', stop: { cause, detail } });
+const stop = (cause: Stop['cause'], detail: string): NextStep => ({ next: 'stop', stop: { cause, detail } });
 
 /** Doubles with each failure, up to a minute or `firstMs` if that is longer. */
 const backOff = (firstMs: number, failures: number) =>

@@ -1,7 +1,7 @@
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
-import { currentStatus, isOpen, type RunView } from '../ralph/view.ts';
+import { currentStatus, isResumable, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
@@ -10,7 +10,7 @@ import { type Canvas, canvasOf } from './canvas.ts';
 import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
 import { shownIterations } from './shown-iterations.ts';
-import { type RunFacts, renderRun } from './status.ts';
+import { type RunFacts, renderRun } from './render-run.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface StatusRequest {
@@ -25,12 +25,12 @@ export interface StatusRequest {
 }
 
 /** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
-export const printStatus = async (change: string, request: StatusRequest): Promise<void> => {
+export const printRun = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
   const { view: saved, damage } = await readRun(project, change);
   if (damage !== null) say(terminal, damage);
   const alive = loopOwner(project, change) !== null;
-  const known = saved && !isOpen(saved) ? await confirmed(change, saved, request) : saved;
+  const known = saved && !isResumable(saved) ? await confirmed(change, saved, request) : saved;
   const view = known && withPresence(known, request.isDeleted ?? false);
   const history = view && lastRecords(project, change, all ? Infinity : shownIterations);
   if (history?.isCut && damage === null) say(terminal, cutHistory(project, change));

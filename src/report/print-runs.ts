@@ -2,8 +2,9 @@ import { createRedactor } from '../secrets/redact.ts';
 import { safeJson } from '../text/controls.ts';
 import { pluralise } from '../text/format.ts';
 import { canvasOf } from './canvas.ts';
-import { byActivity, createRowReader, isListed, renderRows, type RunRow } from './run-rows.ts';
-import type { StatusRequest } from './run-status.ts';
+import { byActivity, createRowReader, isListed, type RunRow } from './read-run-rows.ts';
+import { renderRunsTable } from './runs-table.ts';
+import type { StatusRequest } from './print-run.ts';
 
 /** The runs on other machines. */
 export interface RemoteRuns {
@@ -24,7 +25,7 @@ export const printRuns = async (
   const shown = rows.filter((row) => all || isListed(row));
   if (json) return terminal.printResult(`${safeJson(shown)}\n`);
   if (rows.length === 0) return terminal.printResult('No runs yet. Start one with "spool ralph".\n');
-  const table = shown.length === 0 ? [] : renderRows(shown, now, canvasOf(terminal));
+  const table = shown.length === 0 ? [] : renderRunsTable(shown, now, canvasOf(terminal));
   const hidden = rows.length - shown.length;
   const kinds = rows.some((row) => row.deleted && !isListed(row)) ? 'archived or deleted' : 'archived';
   const more = hidden === 0 ? [] : [`${pluralise(hidden, 'run')} of ${kinds} changes (--all shows them)`];

@@ -21,7 +21,7 @@ const styles: Record<Result, 'green' | 'red' | 'yellow' | null> = {
 const barWidth = 6;
 
 /** One row per iteration, with bars for time and cost. */
-export const renderIterations = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
+export const renderIterationsTable = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
   renderTable(columnsFor(records), records, canvas);
 
 const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord>[] => {

@@ -1,11 +1,12 @@
 import { timeAgo } from '../text/format.ts';
 import type { Canvas } from './canvas.ts';
 import type { ChangeOverview } from './overview.ts';
-import { colourOf, statusText } from './status.ts';
+import { statusText } from './last-run-text.ts';
+import { colourOf } from './status-style.ts';
 import { type Column, renderTable } from './table.ts';
 
 /** Renders the table of `spool list`, one line for each change. */
-export const renderChanges = (changes: readonly ChangeOverview[], now: Date, canvas: Canvas): string[] =>
+export const renderChangesTable = (changes: readonly ChangeOverview[], now: Date, canvas: Canvas): string[] =>
   renderTable(columnsFor(changes, now), changes, canvas);
 
 /** The source of changes is shown if there are others than Spool's own, and their module if any has one. */

@@ -3,11 +3,10 @@ import { currentStatus, type RunView } from '../ralph/view.ts';
 import { dayTime, pluralise, someOf, widthOf } from '../text/format.ts';
 import type { Canvas } from './canvas.ts';
 import { fact } from './facts.ts';
-import { renderIterations } from './iterations.ts';
-import type { ChangeOverview } from './overview.ts';
+import { renderIterationsTable } from './iterations-table.ts';
 import { oneLine } from './shorten.ts';
+import { markOf } from './status-style.ts';
 import { steeringText } from './steering.ts';
-import type { Style } from './terminal.ts';
 import { nextCommands, summarise, type SummaryFacts } from './summary.ts';
 import { wrap } from './wrap.ts';
 
@@ -57,16 +56,7 @@ const leftoversText = (pids: readonly number[]): string => {
 };
 
 const indented = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
-  renderIterations(records, { ...canvas, columns: canvas.columns - 2 }).map((line) => `  ${line}`);
-
-const marks: Record<RunView['status'], readonly [string, Style]> = {
-  running: ['●', 'cyan'],
-  complete: ['✔', 'green'],
-  limit: ['■', 'yellow'],
-  failed: ['✘', 'red'],
-  blocked: ['✘', 'red'],
-  interrupted: ['■', 'yellow'],
-};
+  renderIterationsTable(records, { ...canvas, columns: canvas.columns - 2 }).map((line) => `  ${line}`);
 
 const words: Record<RunView['status'], string> = {
   running: 'Running',
@@ -76,14 +66,6 @@ const words: Record<RunView['status'], string> = {
   blocked: 'Blocked',
   interrupted: 'Interrupted',
 };
-
-/** The mark of a status, in its colour. */
-export const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style'>): string =>
-  style(marks[status][1], marks[status][0]);
-
-/** The colour of a status; null for one that only the overview has. */
-export const colourOf = (status: string | undefined): Style | null =>
-  Object.entries(marks).find(([name]) => name === status)?.[1][1] ?? null;
 
 const title = (view: RunView, canvas: Canvas): string[] => {
   const { change, status } = view;
@@ -128,18 +110,4 @@ export const sentence = (text: string): string => {
   let end = line.length;
   while (end > 0 && '.…'.includes(line[end - 1]!)) end--;
   return `${line.slice(0, end)}.`;
-};
-
-/** Describes the last run of a change in one line. */
-export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
-  if (lastRun === null) return 'never';
-  if (lastRun.startedAt === null) return lastRun.status;
-  return `${statusText(lastRun)}, iteration ${lastRun.iteration}, ${dayTime(new Date(lastRun.endedAt ?? lastRun.startedAt))}`;
-};
-
-/** `complete`, `landed`, `interrupted, not landed`. */
-export const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
-  if (landed === null || status === 'running') return status;
-  if (landed) return status === 'complete' ? 'landed' : `${status}, landed`;
-  return `${status}, not landed`;
 };
