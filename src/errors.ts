@@ -108,7 +108,7 @@ const table = {
     text: (address: string, problem: string) => `The page cannot be served on ${address}: ${problem}.`,
   },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
-  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server has ended: ${shortened(problem)}` },
+  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server exited: ${shortened(problem)}` },
   'hub-running': {
     exit: 2,
     text: (folder: string, pid: number) => `A hub runs in ${folder} already (PID ${pid}).`,
@@ -304,7 +304,7 @@ const table = {
   'not-started': {
     exit: 2,
     text: (change: string, owner: string, command: string) =>
-      `${change} has not started: it is in the queue of ${owner}. Take it out of the queue with: ${command}`,
+      `${change} has not started: it is in the queue of ${owner}. Remove it from the queue with: ${command}`,
   },
   'no-answer': {
     exit: 1,

@@ -72,7 +72,7 @@ const doneText = (row: ListedChange, { state }: Sent & { readonly kind: 'done' }
   const before = wasText(row);
   if (state === 'paused') return ['paused', `${before}; paused. ${resumeWith(row)}`];
   return row.run === null && row.state === 'queued'
-    ? ['taken-out', 'was taken out of the queue and will not be started.']
+    ? ['taken-out', 'was removed from the queue and will not be started.']
     : ['stopped', `${before}; stopped. ${resumeWith(row)}`];
 };
 

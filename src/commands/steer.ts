@@ -176,7 +176,7 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     case 'taken-out':
       return outcome(
         'taken-out',
-        `was taken out of the queue of ${processText(answer.by)} and will not be started.`,
+        `was removed from the queue of ${processText(answer.by)} and will not be started.`,
         null,
       );
     case 'queued':

@@ -24,7 +24,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const name = nameOf(rawFlags.name);
   const slots = countOf(rawFlags.slots);
   const leaseMs = leaseOf(rawFlags.lease);
-  const checkpointMs = checkpointOf(rawFlags.checkpoint);
+  const publishUnfinishedMs = checkpointOf(rawFlags.checkpoint);
   const labels = labelsOf(rawFlags.label);
   const settings = parseFlags(pick(rawFlags, ['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']));
   const metrics = metricsOf(rawFlags.metrics);
@@ -58,7 +58,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
         labels,
         repositories,
         leaseMs,
-        checkpointMs,
+        publishUnfinishedMs,
         folder,
         env,
         withheld,

@@ -73,7 +73,7 @@ const queueLines = async (change: string, owner: LockOwner, { style, symbols }: 
   return [
     `${style('dim', symbols.queued)} ${style('bold', oneLine(change))}  Queued: ${queueText(owner, new Date())}.`,
     '',
-    `  ${style('dim', 'Take it out')} ${commandLine('spool', 'stop', change)}`,
+    `  ${style('dim', 'Remove it')} ${commandLine('spool', 'stop', change)}`,
   ];
 };
 

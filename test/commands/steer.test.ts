@@ -404,7 +404,7 @@ describe('a batch', () => {
   test.each([
     ['one after the other', []],
     ['in parallel', ['--parallel', '2']],
-  ])('a change in the queue is listed, and can be taken out of it: %s', async (_, flags) => {
+  ])('a change in the queue is listed, and can be removed from it: %s', async (_, flags) => {
     const agent = [`echo 'waiting for go-on'; until [ -e "$HOME/go-on" ]; do sleep 0.01; done; ${promise}`];
     const project = createProject({ files, agent });
     const loop = project.start(['ralph', '--module', '002', ...flags]);
@@ -419,7 +419,7 @@ describe('a batch', () => {
     expect(listed[2]).toMatchObject({ change: third, status: 'queued', run: null, iteration: 0, endedAt: null });
     expect((await project.spool('status', third)).stdout).toMatch(
       new RegExp(
-        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Take it out spool stop ${third}\\n$`,
+        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Remove it spool stop ${third}\\n$`,
       ),
     );
     expect(JSON.parse((await project.spool('status', third, '--json')).stdout)).toMatchObject({
@@ -432,25 +432,25 @@ describe('a batch', () => {
         code: 2,
         stderr: expect.stringMatching(
           new RegExp(
-            `^spool: ${third} has not started: it is in the queue of PID .*Take it out of the queue with: spool stop ${third}`,
+            `^spool: ${third} has not started: it is in the queue of PID .*Remove it from the queue with: spool stop ${third}`,
           ),
         ),
       });
 
     expect(await project.spool('stop', '002-03')).toMatchObject({
       code: 0,
-      stdout: `${third} was taken out of the queue of PID ${loop.pid} and will not be started.\n`,
+      stdout: `${third} was removed from the queue of PID ${loop.pid} and will not be started.\n`,
     });
     expect((await project.spool('status')).stdout).not.toContain(third);
     expect(await project.spool('stop', third)).toMatchObject({
       code: 2,
       stderr: `spool: ${third} is not running.\n`,
     });
-    await loop.printed(`${third} was taken out of the queue.`);
+    await loop.printed(`${third} was removed from the queue.`);
     project.write('../home/go-on', '');
 
     expect(await loop.result).toMatchObject({ code: 143 });
-    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* removed from the queue$`, 'm'));
     expect(loop.output()).toMatch(new RegExp(`^${second} +complete`, 'm'));
     expect(existsSync(project.stateFile('', third))).toBe(false);
   });
@@ -464,7 +464,7 @@ describe('a batch', () => {
 
     expect(await loop.result).toMatchObject({ code: 130 });
     expect(loop.output()).toMatch(new RegExp(`^${second} +not started .* interrupted$`, 'm'));
-    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* removed from the queue$`, 'm'));
   });
 
   test('a killed batch leaves no change in the queue', async () => {

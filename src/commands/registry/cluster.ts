@@ -95,7 +95,7 @@ export const clusterCommands: readonly CommandRow[] = [
   },
   {
     name: 'queue cancel',
-    summary: 'Take changes out of the queue, or stop them on their worker',
+    summary: 'Remove changes from the queue, or stop them on their worker',
     positionals: [{ name: 'change', help: 'Change ID or unique prefix', repeatable: true, suggest: 'changes' }],
     options: [remote, queue, json],
     examples: ['spool queue cancel 002-01'],

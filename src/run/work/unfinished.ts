@@ -17,10 +17,10 @@ export const saveWhile = async <Result>(
   const ended = new AbortController();
   const saving = (async () => {
     for (;;) {
-      await delay(cluster.checkpointMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
+      await delay(cluster.publishUnfinishedMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
       if (ended.signal.aborted) return;
       const commit = await tracker.save().catch(() => null);
-      if (commit !== null && !ended.signal.aborted) await cluster.checkpoint(commit).catch(() => {});
+      if (commit !== null && !ended.signal.aborted) await cluster.publishUnfinished(commit).catch(() => {});
     }
   })();
   try {
