@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../process/timers.ts';
 import type { Client } from 'pg';
 
 /** The connection over which notifications come. It connects again by itself, until it is closed. */
@@ -46,7 +47,7 @@ export const createListener = (createClient: () => Client): Listener => {
         await listenOnce(listeners);
         // At different times, because all workers lose a server that restarts at the same moment.
         const pauseMs = 1000 + Math.random() * 2000;
-        await delay(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+        await sleep(pauseMs, closing.signal, { ref: false });
       }
     },
     take: () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Settlement } from '../claims.ts';
-import type { PushedFence } from '../fence.ts';
+import type { PushedFence } from '../push-fence.ts';
 import { confirmContext } from '../inbox.ts';
 import type { News, Publisher } from '../publish.ts';
 import type { AttemptContext } from './context.ts';
