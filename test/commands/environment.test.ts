@@ -34,6 +34,10 @@ test('PWD of every child process is its working directory, and OLDPWD and INIT_C
     expect([name, env.PWD]).toEqual([name, folder]);
     expect([name, env.OLDPWD, env.INIT_CWD]).toEqual([name, undefined, undefined]);
   }
+
+  expect(await project.start(['land', change], { cwd: 'sub' }).result).toMatchObject({ code: 0 });
+  const { PWD, OLDPWD, INIT_CWD } = variables('verify');
+  expect([PWD, OLDPWD, INIT_CWD]).toEqual([project.path(`.spool/worktrees/.land-${change}`), undefined, undefined]);
 });
 
 test('the address of the queue reaches no child process, and its password is redacted', async () => {

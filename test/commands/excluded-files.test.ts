@@ -321,6 +321,7 @@ describe('a very large untracked file', () => {
       'Not in checkpoints: noise.bin (57 MB, over 50 MB).',
       'Not in checkpoints: made.bin (58 MB, over 50 MB).',
     ]);
+    expect(result.stderr).toMatch(/^ {2}Uncommitted 1 file: made\.bin \(58 MB, over 50 MB\)$/m);
 
     const back = await project.spool('rewind', change, '0');
 
@@ -497,11 +498,20 @@ describe('a nested repository', () => {
     expect(project.calls()[1]!.prompt).not.toContain('changed no file');
     expect(project.git('rev-parse', 'HEAD')).toBe(head);
     expect(result.stderr.match(/Not committed: lib \(nested repository\)/g)).toHaveLength(1);
+    expect(result.stderr).toMatch(/^ {2}Changed +1 file \+0 -0$/m);
 
     const back = await project.spool('rewind', change, '0');
     expect(back).toMatchObject({ code: 0 });
     expect(back.stdout).toContain('Skipped: lib (nested repository)');
     expect(back.stdout).not.toContain('Restored files');
+  });
+
+  test('work in it from before an interruption is in the summary of the resumed run', async () => {
+    const project = createProject({ agent: ['echo more >> lib/s.txt', 'kill -INT $PPID; sleep 5', promise] });
+    addPlain(project);
+    await project.spool(...run);
+
+    expect((await project.spool(...run)).stderr).toMatch(/^ {2}Changed +1 file \+0 -0$/m);
   });
 
   test('files created and deleted in it count, ignored files and rewrites with the same content do not', async () => {

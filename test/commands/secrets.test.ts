@@ -49,9 +49,11 @@ test('files with names of key files are not committed, and are named', async () 
     `echo '{ "auths": { "acme.io": { "auth": "dXNlcjpwdw==" } } }' > .docker/config.json`,
     `printf -- '-----BEGIN CERTIFICATE-----\\nQ\\n-----END CERTIFICATE-----\\n' > ca.pem`,
     'echo ssh-rsa > id_rsa.pub',
+    'echo B=2 >> edited.env',
     promise,
   ].join('; ');
   const project = createProject({ agent: [script] });
+  for (const name of ['edited.env', 'own.env']) project.write(name, 'A=1\n');
 
   const result = await project.spool('ralph', '--change', change);
 
@@ -68,6 +70,8 @@ test('files with names of key files are not committed, and are named', async () 
     'id_rsa',
     'server.key',
   ]);
+  // What the user has and the agent did not change is not work of the run.
+  expect(project.state().uncommitted!.flatMap(({ files }) => files)).toEqual([...named!, 'edited.env'].toSorted());
 });
 
 test('files with a secret in their name and links to one are in no commit or checkpoint', async () => {

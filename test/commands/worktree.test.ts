@@ -502,6 +502,8 @@ describe('the change is edited in the project while a worktree has a copy', () =
     await project.spool(...run, '--worktree', '--fail-fast');
 
     expect(project.read(`${worktree}/seen.txt`)).toBe('# Spec\n# Better\ngone\n');
+    expect(project.calls()[1]!.prompt).toContain('# Better');
+    expect(project.calls()[1]!.prompt).toContain('- specs/x/spec.md\n- tasks.md\n\n');
     expect(project.read(`${worktree}/${tasks}`)).toContain('- [x] one');
   });
 

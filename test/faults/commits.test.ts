@@ -336,7 +336,7 @@ describe('work of an interrupted iteration', () => {
     expect(result.stderr).toContain(
       'Uncommitted from interrupted iteration 1: feature.txt, sub/old.txt (included in the next commit).',
     );
-    expect(result.stderr).toContain('Changed after iteration 1 was interrupted: person.txt.');
+    expect(result.stderr).toContain('Changed since the last output of interrupted iteration 1: person.txt.');
     expect(result.stderr).toMatch(/Uncommitted 1 file: person\.txt/);
     expect(filesInHead(project)).toContain('feature.txt');
     expect(project.git('status', '--porcelain')).toBe('?? before.txt\n?? person.txt');

@@ -69,11 +69,11 @@ export const recordLeftBehind = async (
       if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
     };
     ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
-    ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
+    ledger.add(unsure.filter(isOpen), { why: `changed since the last output of interrupted ${which}`, owed: false });
     say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
     say(
       unsure.filter(isOpen),
-      `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`,
+      `Changed since the last output of interrupted ${which}: {}. Not committed, as these may be your edits.`,
     );
   }
   const names = new Set(own);
@@ -87,9 +87,9 @@ const maxRecalled = 50;
 interface ChangedSince {
   /** The tree at the beginning of the iteration. */
   readonly began: string;
-  /** Changed while Spool was running. */
+  /** Changed before the last output of the agent. */
   readonly own: readonly string[];
-  /** Changed later, by an agent that outlived Spool or by the user. */
+  /** Changed later, by the agent or by the user. */
   readonly unsure: readonly string[];
 }
 

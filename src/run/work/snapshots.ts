@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { FileDiff } from '../../git/diff.ts';
 import { createFolderWatch } from '../../git/snapshot/folder-watch.ts';
-import { pathOf, toUtf8 } from '../../git/paths.ts';
+import { pathOf, statsAt, toUtf8 } from '../../git/paths.ts';
 import { openIgnoredBefore } from '../../git/snapshot/ignored-before.ts';
 import {
   covers,
@@ -41,7 +41,7 @@ export interface Snapshots {
    * deleted.
    */
   isSkipped(name: string): boolean;
-  /** Returns the skipped paths, except secrets from before the run. */
+  /** Returns the skipped paths, except files from before the run that have not changed since. */
   skipped(): readonly SkippedPath[];
 }
 
@@ -69,15 +69,19 @@ export const createSnapshots = (
   const askHead = createHeadWatch(tree);
   const announced = new Set(before.map(({ name }) => name));
   let written = '[]';
-  /** Secrets from before the run are not its uncommitted work. */
-  let skippedAtStart: ReadonlySet<string> | null = context.plan.firstIteration === 1 ? null : new Set();
+  /** The stamps of files from before the run, which are not its uncommitted work until they change. */
+  let skippedAtStart: ReadonlyMap<string, string> | null = context.plan.firstIteration === 1 ? null : new Map();
 
   const isThere = (name: string) => existsSync(pathOf(tree.root, name));
+  const stampOf = (name: string): string => {
+    const stats = statsAt(tree.root, name);
+    return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : '';
+  };
 
   const recordSkipped = (treeId: string | null): void => {
     const list = trees.skipped();
     if (treeId !== null) listed = withTimes(listed, list, { treeId, isThere });
-    skippedAtStart ??= new Set(list.map(({ name }) => name));
+    skippedAtStart ??= new Map(list.map(({ name }) => [name, stampOf(name)]));
     const text = JSON.stringify(listed);
     if (text === written) return;
     written = text;
@@ -115,7 +119,7 @@ export const createSnapshots = (
       const counted = new Set(changes.map(({ name }) => name));
       return nested.diff(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
-    skipped: () => trees.skipped().filter(({ kind, name }) => kind !== 'secret' || !skippedAtStart?.has(name)),
+    skipped: () => trees.skipped().filter(({ name }) => skippedAtStart?.get(name) !== stampOf(name)),
     isSkipped: (name) => isThere(name) && trees.skipped().some((each) => covers(each, name)),
   };
 };

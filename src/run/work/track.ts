@@ -34,7 +34,7 @@ export interface WorkTracker {
 
 type WorkContext = CommitContext &
   SnapshotContext &
-  Pick<RunContext, 'tree' | 'copies' | 'isResumed' | 'crashedMidIteration' | 'env' | 'project'>;
+  Pick<RunContext, 'tree' | 'copies' | 'isResumed' | 'crashedMidIteration' | 'env' | 'project' | 'view'>;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
 export const createWorkTracker = (context: WorkContext): WorkTracker =>
@@ -60,6 +60,7 @@ const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => 
   const diff = createTreeDiff(tree);
   const touched = new Set<string>();
   const detachedCommits: IterationWork['detachedCommits'] = [];
+  const nestedRepositories = new Set<string>();
   let opened: Opened | null = null;
   let latest: Snapshot | null = null;
   /** The tree at the beginning of the iteration, or as it was saved last. */
@@ -113,6 +114,7 @@ const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => 
           return nothing;
         }
         const { changes, after } = finished;
+        for (const path of [...before.nested.keys(), ...after.nested.keys()]) nestedRepositories.add(toUtf8(path));
         // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
         if (changes.commit === null && changes.commitProblem === null) latest = after;
         return changes;
@@ -130,7 +132,8 @@ const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => 
       // If only the gate of a resumed run was left to do, nothing has been tracked.
       const checkpoints = opened?.checkpoints ?? (await savedCheckpoints(context, tree));
       const ranges = await checkpoints.ranges();
-      return ranges && diffStat(diff, ranges);
+      const inNested = context.view().files.filter((name) => isInside(name, nestedRepositories));
+      return ranges && diffStat(diff, ranges, inNested);
     },
   };
 };
@@ -206,8 +209,15 @@ const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): 
   return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
 };
 
-/** Adds up the differences. A file in several of them counts once. */
-const diffStat = async (diff: TreeDiff, ranges: readonly (readonly [string, string])[]): Promise<DiffStat | null> => {
+const isInside = (name: string, folders: ReadonlySet<string>): boolean =>
+  [...folders].some((folder) => name === folder || name.startsWith(`${folder}/`));
+
+/** Adds up the differences, and the files in nested repositories, which no tree has. Each file counts once. */
+const diffStat = async (
+  diff: TreeDiff,
+  ranges: readonly (readonly [string, string])[],
+  inNested: readonly string[],
+): Promise<DiffStat | null> => {
   const changes: FileDiff[] = [];
   for (const [from, to] of ranges) {
     const found = await diff(from, to);
@@ -215,7 +225,7 @@ const diffStat = async (diff: TreeDiff, ranges: readonly (readonly [string, stri
     changes.push(...found);
   }
   const { insertions, deletions } = summariseDiff(changes, []);
-  return { files: new Set(changes.map(({ name }) => name)).size, insertions, deletions };
+  return { files: new Set([...changes.map(({ name }) => toUtf8(name)), ...inNested]).size, insertions, deletions };
 };
 
 /** Returns the mode and id (`100644 <id>`) of every file that differs from HEAD, by name. */
