@@ -49,6 +49,6 @@ export const startStopwatch = (): Stopwatch => {
  */
 export const sleep = (
   ms: number,
-  signal: AbortSignal,
+  signal?: AbortSignal,
   { ref = true }: { readonly ref?: boolean } = {},
-): Promise<void> => delay(ms, undefined, { signal, ref }).catch(() => {});
+): Promise<void> => delay(ms, undefined, { ...(signal && { signal }), ref }).catch(() => {});
