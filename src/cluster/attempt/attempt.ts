@@ -5,7 +5,7 @@ import { type Held, type Settlement, wasLost } from '../claims.ts';
 import { openClone, removeClone } from '../clone.ts';
 import { type HeldFence } from '../fence.ts';
 import { takeFence } from '../take-fence.ts';
-import { removeOlderClones } from '../left-clones.ts';
+import { removeOlderClones } from '../leftover-clones.ts';
 import { createBookings } from './bookings.ts';
 import type { AttemptContext, AttemptOptions } from './context.ts';
 import type { Requests } from './requests.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Settlement } from '../claims.ts';
 import type { PushedFence } from '../push-fence.ts';
 import { confirmContext } from '../inbox.ts';
-import type { News, Publisher } from '../publish.ts';
+import type { News, Publisher } from '../publisher.ts';
 import type { AttemptContext } from './context.ts';
 import { failedOrRetry } from './settling.ts';
 
@@ -31,7 +31,7 @@ export const createPublishing = (context: AttemptContext, publisher: Publisher):
 
   return {
     publish: async (news) => {
-      // Losing the claim has interrupted the iteration. Even if nobody has taken the change yet, it is no result.
+      // Losing the claim has interrupted the iteration. Even if no other worker has taken the change yet, it is no result.
       if (isLost()) return;
       const pushed = await publisher.publish(news);
       if (isLost()) {

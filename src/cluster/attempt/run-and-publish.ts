@@ -3,7 +3,7 @@ import type { Settlement } from '../claims.ts';
 import type { Clone } from '../clone.ts';
 import type { HeldFence } from '../fence.ts';
 import { mirrorRun } from '../mirror-run.ts';
-import { createPublisher } from '../publish.ts';
+import { createPublisher } from '../publisher.ts';
 import { repeat } from '../repeat.ts';
 import type { Bookings } from './bookings.ts';
 import type { AttemptContext } from './context.ts';

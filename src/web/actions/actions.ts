@@ -1,4 +1,4 @@
-import { runOwnProgram } from '../../process/own-program.ts';
+import { runSpool } from '../../process/run-spool.ts';
 import { isObject } from '../../text/shape.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { Action, ActionPreview, ActionResult, Row } from '../api.ts';
@@ -33,7 +33,7 @@ export const createActions = (options: ActionsOptions): Actions => {
   const turns = createTurns();
 
   const run = async ({ args, timeoutMs }: Call, gone?: AbortSignal) => {
-    const { exitCode, output, isTimedOut } = await runOwnProgram({
+    const { exitCode, output, isTimedOut } = await runSpool({
       args,
       cwd: project.root,
       env: { ...env, NO_COLOR: '1' },
