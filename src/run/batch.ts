@@ -108,7 +108,7 @@ const removedOutcome = (change: string): BatchOutcome => ({
 /** How often the queue is looked at. */
 const queueMs = 500;
 
-/** Lists the changes that have yet to start, and announces those that another process removes from the queue. */
+/** Lists the changes that have not started yet, and announces those that another process removes from the queue. */
 const watchQueue = (
   specs: readonly RunSpec[],
   { announce, onSkipped }: BatchServices,

@@ -8,12 +8,12 @@ import type { Project } from './project.ts';
 import { queuedBy } from './state.ts';
 
 /*
- * Each change that a batch has yet to start has a lock file that names the process of the batch, so that a killed batch
+ * Each change that a batch has not started yet has a lock file that names the process of the batch, so that a killed batch
  * leaves nothing in the queue. The first process to rename the file wins: the batch starts the change, or another process
  * removes it from the queue. A file that was deleted means nothing, as an agent may delete the whole state folder.
  */
 
-/** The changes of a batch that have yet to start. */
+/** The changes of a batch that have not started yet. */
 export interface BatchQueue {
   /** Whether another process has removed a change from the queue. */
   isRemoved(change: string): boolean;

@@ -113,7 +113,7 @@ describe('pause and resume', () => {
     await project.spool('pause', change);
     expect(await project.start(['resume', change], elsewhere(project)).result).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('is still working on iteration 1 and pauses after it'),
+      stderr: expect.stringContaining('is not paused yet: it pauses after iteration 1'),
     });
     project.write('go-on', '');
     project.write('then', '');
@@ -310,13 +310,15 @@ describe('stop', () => {
     },
   );
 
-  test('a run that does not respond is named, and takes the request later', async () => {
+  test('a run that does not respond is named, and handles the request later', async () => {
     const { project, loop } = await startWaiting([waitsFor('never')]);
     loop.kill('SIGSTOP');
 
     expect(await project.spool('stop', change, '--now')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/has not answered within 3 s \(PID \d+, since .*takes the request as soon as/),
+      stderr: expect.stringMatching(
+        /did not respond within 3s \(PID \d+, since .*It will handle the request as soon as/,
+      ),
     });
     loop.kill('SIGCONT');
 
@@ -356,7 +358,7 @@ describe('stop', () => {
     });
     expect(await project.spool('stop')).toMatchObject({
       code: 2,
-      stderr: 'spool: Pass the change whose run you mean, or --all. Nothing is running.\n',
+      stderr: 'spool: Specify a change, or use --all. Nothing is running.\n',
     });
     expect(await project.spool('stop', change, '--all')).toMatchObject({ code: 2 });
     expect(await project.spool('stop', '--all')).toMatchObject({
@@ -419,7 +421,7 @@ describe('a batch', () => {
     expect(listed[2]).toMatchObject({ change: third, status: 'queued', run: null, iteration: 0, endedAt: null });
     expect((await project.spool('status', third)).stdout).toMatch(
       new RegExp(
-        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Remove it spool stop ${third}\\n$`,
+        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Remove      spool stop ${third}\\n$`,
       ),
     );
     expect(JSON.parse((await project.spool('status', third, '--json')).stdout)).toMatchObject({
