@@ -112,7 +112,7 @@ const table = {
     text: (address: string, problem: string) => `Cannot serve the page on ${address}: ${problem}.`,
   },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
-  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server stopped: ${shortened(problem)}` },
+  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server exited: ${shortened(problem)}` },
   'hub-running': {
     exit: 2,
     text: (folder: string, pid: number) => `A hub is already running in ${folder} (PID ${pid}).`,
