@@ -11,7 +11,7 @@ import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
 import { distrustWritable, refuseWidening } from '../run/sandbox.ts';
-import { sourceFor, withRecordedVerify } from '../run/trust.ts';
+import { sourceFor, withRecordedVerify } from '../run/trust-runs.ts';
 import { checkCopies, type Consent, requireTrust } from '../run/require-trust.ts';
 import type { LandSettings } from './landing.ts';
 

@@ -66,7 +66,7 @@ export interface LoopHost {
   withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
-  /** Asks those who share the budget of the run; returns why the next iteration must not start, or null. */
+  /** Reserves an iteration in a shared budget. Returns why it must not start; null if it may. */
   admit(): Promise<Stop | null>;
   /** Resolves when the iteration that was saved last is where others can continue from it. */
   publish(): Promise<void>;

@@ -18,7 +18,7 @@ export interface ReviewMaterial {
   readonly userPrompt: string;
   /** The verify commands, all of which have passed. */
   readonly runs: readonly GateRun[];
-  /** Which scenarios are proven by what; null if the run does not ask for it. */
+  /** Which scenarios are proven by what; null if the run does not require it. */
   readonly proof: string | null;
   readonly difference: Difference;
   readonly earlier: EarlierReview | null;

@@ -24,7 +24,7 @@ export interface StatusRequest {
   readonly isDeleted?: boolean;
 }
 
-/** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
+/** Prints the last run of a change. Reads only the end of the history, unless all iterations are requested. */
 export const printRun = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
   const { view: saved, damage } = await readRun(project, change);
@@ -74,13 +74,13 @@ const keptNotes = async (
   { project, env }: Pick<StatusRequest, 'project' | 'env'>,
 ): Promise<HandoverNotes> => (await import('../store/handover.ts')).loadHandover({ project, change, env });
 
-/** A change that a batch has yet to start. Imported only when needed. */
+/** A change that a batch has not started yet. Imported only when needed. */
 const queueLines = async (change: string, owner: LockOwner, { style, symbols }: Canvas): Promise<string[]> => {
   const { queueText } = await import('../store/run-lock.ts');
   return [
     `${style('dim', symbols.queued)} ${style('bold', oneLine(change))}  Queued: ${queueText(owner, new Date())}.`,
     '',
-    `  ${style('dim', 'Take it out')} ${commandLine('spool', 'stop', change)}`,
+    `  ${style('dim', 'Remove     ')} ${commandLine('spool', 'stop', change)}`,
   ];
 };
 

@@ -53,7 +53,7 @@ export interface RunRow {
 }
 
 /**
- * Whether a list shows a run unless all are wanted: runs of archived changes are left out, and complete ones of deleted
+ * Whether a list without --all shows a run: runs of archived changes are left out, and complete ones of deleted
  * changes.
  */
 export const isListed = ({ archived, deleted, status }: RunRow): boolean =>

@@ -8,7 +8,7 @@ import type { Stop } from '../ralph/events.ts';
 import type { ProvingWorker } from '../ralph/proof.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
 import type { Request, Requested } from '../ralph/control.ts';
-import type { TrustedRuns } from './trust.ts';
+import type { TrustedRuns } from './trust-runs.ts';
 
 /** What a run needs from its caller: a command line, a page, a program. */
 export interface RunServices {
@@ -95,7 +95,7 @@ export interface Batch {
   usageOfOthers(): Usage | null;
   /** Runs work that only one run may do at a time. */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** What was asked of all runs, which applies to those that have yet to start. */
+  /** What was requested for all runs. It also applies to those that have not started yet. */
   requested(): Requested;
   request(request: Request): void;
   /** Agents that keep a database get a separate one. */

@@ -19,7 +19,7 @@ import { createHandover } from './handover.ts';
 import { createLoopHost } from './host.ts';
 import { createChangeOf } from './new-change.ts';
 import { createNotifier } from './notify/notify.ts';
-import { openRun, type OpenedRun } from './open.ts';
+import { openRun, type OpenedRun } from './open-run.ts';
 import type { Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';

@@ -625,7 +625,7 @@ describe('an incomplete change', () => {
     project.git('worktree', 'add', '-q', '../elsewhere', branch);
     project.git('-C', '../elsewhere', 'commit', '-q', '--allow-empty', '-m', 'by hand');
     project.git('worktree', 'remove', '../elsewhere');
-    expect((await project.spool('land', change)).stderr).toContain('is not complete (it was never run).');
+    expect((await project.spool('land', change)).stderr).toContain('is not complete (it has no runs).');
 
     await project.spool(...run, '--worktree', '--max-iterations', '1');
     expect(await project.spool(...run)).toMatchObject({ code: 0 });

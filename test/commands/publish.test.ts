@@ -115,7 +115,7 @@ test('a closed pull request is left alone, a merged one is done, and new commits
   github.onRemote('update-ref', '-d', `refs/heads/${branch}`);
   expect(await github.spool('publish', change)).toMatchObject({
     code: 1,
-    stderr: `spool: The pull request of this branch was closed (${pullUrl}), so nothing was pushed. Reopen it with: gh pr reopen 1 --repo acme/shop\n`,
+    stderr: `spool: The pull request of this branch is closed (${pullUrl}), so nothing was pushed. Reopen it with: gh pr reopen 1 --repo acme/shop\n`,
   });
   expect(github.onRemote('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 
