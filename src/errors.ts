@@ -17,6 +17,10 @@ const table = {
     exit: 2,
     text: (where: string, expected: string, got: string) => `${where} ${expected} (got ${quote(got)}).`,
   },
+  'bad-rule': {
+    exit: 2,
+    text: (where: string, rule: string, problem: string) => `${where}: the rule ${quote(rule)} ${problem}.`,
+  },
   'min-above-max': {
     exit: 2,
     text: (min: number, max: number) =>
@@ -251,8 +255,7 @@ const table = {
   },
   'unproven-scenarios': {
     exit: 2,
-    text: (change: string, why: string, force: string) =>
-      `${change} is not proven (${shortened(why)}). See: spool proof ${change}. ${force}`,
+    text: (change: string, why: string, advice: string) => `${change} is not proven (${shortened(why)}). ${advice}`,
   },
   'bad-task-file': {
     exit: 2,
@@ -334,6 +337,16 @@ const table = {
     exit: 1,
     text: (binary: string, install: string) =>
       `The reviewer ${binary} (--review) is not on PATH outside the project. Install it with: ${install}, or choose another one.`,
+  },
+  'red-first-no-git': {
+    exit: 2,
+    text: (folder: string) =>
+      `--red-first needs a git repository, and ${folder} is in none. Run "git init", or leave --red-first out.`,
+  },
+  'checkpoint-gone': {
+    exit: 2,
+    text: (change: string, fresh: string) =>
+      `--red-first: the checkpoint from before ${change} is gone. Start over with: ${fresh}`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {

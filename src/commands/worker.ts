@@ -26,7 +26,9 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const leaseMs = leaseOf(rawFlags.lease);
   const checkpointMs = checkpointOf(rawFlags.checkpoint);
   const labels = labelsOf(rawFlags.label);
-  const settings = parseFlags(pick(rawFlags, ['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']));
+  const settings = parseFlags(
+    pick(rawFlags, ['allowAll', 'allow', 'deny', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
+  );
   const metrics = metricsOf(rawFlags.metrics);
   const repositories = await repositoriesOf(invocation);
   const folder =

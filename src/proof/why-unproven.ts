@@ -1,6 +1,7 @@
 import { scenariosOf } from '../changes/scenarios/scenarios.ts';
 import type { Change } from '../changes/source.ts';
 import { countProof, currentRows } from '../ralph/ledger.ts';
+import type { ScenarioProof } from '../ralph/proof.ts';
 import { onWorker } from '../ralph/proof-rows.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import type { Project } from '../store/project.ts';
@@ -10,8 +11,11 @@ import { readLedger } from '../store/user-record/ledger.ts';
  * Returns why a change is not proven, by the ledger of its last gate and the scenarios as they are now; null if every
  * scenario is proven.
  */
-export const whyUnproven = (project: Project, change: Change, env: NodeJS.ProcessEnv): string | null => {
-  const rows = currentRows(scenariosOf(change, project.root), readLedger({ project, change: change.id, env }));
+export const whyUnproven = (project: Project, change: Change, env: NodeJS.ProcessEnv): string | null =>
+  whyNotProven(currentRows(scenariosOf(change, project.root), readLedger({ project, change: change.id, env })));
+
+/** The same for the rows of a ledger. */
+export const whyNotProven = (rows: readonly ScenarioProof[]): string | null => {
   const { proven, total } = countProof(rows);
   if (total === 0) return 'it has no scenarios';
   const open = rows.find(({ state }) => state !== 'proven');

@@ -58,6 +58,8 @@ export interface LoopHost {
    * Checks whether a promise can be accepted; null if there is nothing to check. `isResumed`: it was interrupted before.
    */
   gate(iteration: number, ended: EndedIteration, isResumed: boolean): Promise<GateReport | null>;
+  /** Adds what the gate has proven to the commit of an iteration. Returns the record with its final commit. */
+  addProofToCommit(record: IterationRecord): Promise<IterationRecord>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
   /** The titles of the tasks that were completed since the last prompt. */

@@ -30,8 +30,15 @@ const states: readonly ScenarioState[] = ['failing', 'stale', 'linked', 'unlinke
 export const countText = (count: ProofCount): string =>
   [
     `${count.proven} of ${count.total} ${count.total === 1 ? 'scenario' : 'scenarios'} proven`,
-    ...states.filter((state) => count[state] > 0).map((state) => `${count[state]} ${state}`),
+    ...unprovenTexts(count),
   ].join(', ');
+
+/** `3/5 proven, 1 failing, 1 unlinked` */
+export const shortCountText = (count: ProofCount): string =>
+  [`${count.proven}/${count.total} proven`, ...unprovenTexts(count)].join(', ');
+
+const unprovenTexts = (count: ProofCount): string[] =>
+  states.filter((state) => count[state] > 0).map((state) => `${count[state]} ${state}`);
 
 /** The evidence that a row names: its proof, or else what failed, or else what has not run. */
 export const mainEvidence = ({ state, proof, evidence }: ScenarioProof): Evidence | null => {

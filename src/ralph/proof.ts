@@ -67,7 +67,7 @@ export interface ScenarioProof extends Pick<Scenario, 'id' | 'title' | 'requirem
   readonly redFirst?: 'failed' | 'absent' | 'passed' | 'not-tried';
 }
 
-/** The ledger of a change, as the gate of an iteration has left it. */
+/** The ledger of a change, as the gate of an iteration, or a landing after it, has left it. */
 export interface Ledger {
   readonly v: 1;
   readonly change: string;

@@ -1,6 +1,7 @@
 import { hasArchive } from '../changes/folders.ts';
 import { type Uncommitted } from '../ralph/events.ts';
 import { agentKey } from '../ralph/plan.ts';
+import { shortCountText } from '../ralph/proof-rows.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
@@ -117,12 +118,7 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
   return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...others].join(', ');
 };
 
-/** `3/5 proven, 1 failing, 1 unlinked` */
-const scenariosText = ({ proof }: RunView): string => {
-  if (proof === undefined) return '';
-  const others = (['failing', 'stale', 'linked', 'unlinked'] as const).filter((state) => proof[state] > 0);
-  return [`${proof.proven}/${proof.total} proven`, ...others.map((state) => `${proof[state]} ${state}`)].join(', ');
-};
+const scenariosText = ({ proof }: RunView): string => (proof === undefined ? '' : shortCountText(proof));
 
 /** `2 by codex:some-model, 1 passed · open: no test for the empty list` */
 const reviewsText = ({ reviews, gate, status }: RunView): string => {

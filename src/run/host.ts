@@ -15,6 +15,7 @@ import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createHandover, type Handover } from './handover.ts';
 import type { NextIteration } from './services.ts';
+import { addProofToCommit } from './work/commit-proof.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
 import { scenariosToProve } from './gate/proof-gate.ts';
@@ -66,8 +67,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if (isResumed) context.guard.before();
       const report = await checkPromise(iteration, ended);
       if (report !== null) work.invalidate();
+      if (report?.passed === false && context.plan.gate.requireScenarios) await work.afterGate(iteration);
       return report;
     },
+    addProofToCommit: (record) => addProofToCommit(context, record),
     withoutSecrets: (record) => boundRecord(record, context.redactor),
     save: async (record) => {
       ensureRunState(context);

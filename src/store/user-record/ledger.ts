@@ -10,7 +10,8 @@ import { userRecordFolder } from './folder.ts';
 
 /*
  * The ledger of a change. It is in the user's state folder because agents and clones can write to the project. A new run,
- * `--fresh`, a landing and the archive leave it as it is: only the gate of a run replaces it, here or on a worker.
+ * `--fresh` and the archive leave it as it is: only a gate replaces it, here or on a worker, and a landing that proves the
+ * scenarios again.
  */
 
 /** Returns the ledger of the last gate; null if there is none, or if it cannot be read. */
