@@ -51,7 +51,8 @@ const fileForm = (pattern: string, root: string, home: string | null): string[] 
 };
 
 const serverForm = (name: string): string[] | null => {
-  const [, server, tool] = /^mcp__([\w-]+?)__([\w-]+|\*)$/.exec(name) ?? [];
-  if (server === undefined) return null;
+  const [start, server = '', ...rest] = name.split('__');
+  const tool = rest.join('__');
+  if (start !== 'mcp' || !/^[\w-]+$/.test(server) || !/^(?:[\w-]+|\*)$/.test(tool)) return null;
   return [tool === '*' ? server : `${server}(${tool})`];
 };
