@@ -28,7 +28,7 @@ const rooms = [
   ['land', 'rebases, verifies and merges a branch'],
   ['publish', 'pushes a branch and opens its pull request'],
   ['cluster', 'many machines: queue, worker, fence'],
-  ['report', 'terminal, JSON, board, status'],
+  ['report', 'terminal, JSON, dashboard, status'],
   ['web', 'the page in the browser: its server, what it reads and how it steers'],
   ['page', 'the page itself, which runs in the browser: web/page/'],
   ['commands', 'one file or folder for each command'],
@@ -53,7 +53,7 @@ const closed = {
 
 /** The folders in changes/ that are a source of changes. Only what creates its files may know one. */
 const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
-const creators = new Set(['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
+const creators = new Set(['commands/init/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
 /** What the page may import besides its own files: pure modules, and the types of the API. */
 const inBrowser = /^(?:text|ralph|charts)\/|^web\/(?:page\/|api\.ts$)/;

@@ -1,7 +1,7 @@
 // Records the reports of real test runners on the suites in test/fixtures/reports/suites.mjs, for the tests of the
 // parsers. Run it after a change of the suites:
 //   node scripts/record-reports.mjs [runner...]
-// Runners of npm are installed into a temporary folder. pytest and go have to be on PATH; without one, its reports stay.
+// Runners of npm are installed into a temporary folder. pytest, go and bats have to be on PATH; without one, its reports stay.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -69,6 +69,8 @@ const recordings = [
     report: 'pytest-junit.xml',
     command: ['pytest', '-q', '-p', 'no:cacheprovider', '--junitxml=REPORT'],
   },
+  { runner: 'bats', report: 'bats.tap', command: ['bats', '--formatter', 'tap', 'test'] },
+  { runner: 'bats', report: 'bats-junit.xml', command: ['bats', '--formatter', 'junit', 'test'] },
   { runner: 'go', report: 'go-test.json', command: ['go', 'test', '-json', './...'] },
 ];
 
@@ -101,7 +103,7 @@ const record = ({ runner, report, command, env = {} }, installed) => {
     const file = join(folder, 'report');
     const fill = (/** @type {string} */ text) => text.replace('REPORT', file);
     const filled = Object.fromEntries(Object.entries(env).map(([key, value]) => [key, fill(value)]));
-    const local = ['node', 'pytest', 'go'].includes(name) ? name : join(folder, 'node_modules', '.bin', name);
+    const local = ['node', 'pytest', 'go', 'bats'].includes(name) ? name : join(folder, 'node_modules', '.bin', name);
     const { PATH, HOME } = process.env;
     const { stdout, error } = spawnSync(local, args.map(fill), {
       cwd: folder,

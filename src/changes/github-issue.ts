@@ -71,7 +71,7 @@ const issueIn = (answer: string): Issue | null => {
   };
 };
 
-/** Removes what nobody sees: control characters and characters without a shape. Every kind of line end becomes \n. */
+/** Removes what is invisible: control characters and characters without a shape. Every kind of line end becomes \n. */
 const cleanText = (text: string): string =>
   withoutControls(text.replaceAll(/\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g, '\n')).replaceAll(invisible, '');
 

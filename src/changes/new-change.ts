@@ -51,7 +51,7 @@ export const createDrafted = async (project: Project, draft: NewChange): Promise
 };
 
 /**
- * Deletes a change whose run was not started, with its state, unless it was edited meanwhile. With `isAlone`, also
+ * Deletes a change whose run was not started, with its state, unless it has been edited. With `isAlone`, also
  * deletes the project if nothing else is in it.
  */
 export const removeDrafted = (project: Project, draft: NewChange, { isAlone }: { isAlone: boolean }): void => {

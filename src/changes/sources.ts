@@ -15,7 +15,7 @@ import { visible } from '../text/escape-hidden.ts';
 /*
  * A change has the id that its source gives it. If several sources of a project have a change with the same id, the ids
  * of all of them begin with the name of the source, as in `kiro:login`. Only a change that was run keeps the id of its
- * runs, whatever the sources have since: its state, its lock and its branch have that name.
+ * runs, regardless of what the sources have now: its state, its lock and its branch have that name.
  */
 
 interface SourceRow {

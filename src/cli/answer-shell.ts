@@ -1,10 +1,10 @@
-import type { Surroundings } from '../commands/suggestions.ts';
+import type { Surroundings } from '../commands/shared/suggestions.ts';
 import { wantedAt } from './complete.ts';
 
 /**
  * Answers `spool __complete <shell> <word>…`, the hidden command of the completion scripts. Returns lines such as
  * `value<tab>description`, or `:files` for the names of files. Never throws, and writes nothing:
- * whatever is wrong, the shell completes nothing.
+ * if anything is wrong, the shell completes nothing.
  */
 export const answerShell = async (argv: readonly string[], surroundings: Surroundings): Promise<string> => {
   try {
@@ -12,7 +12,7 @@ export const answerShell = async (argv: readonly string[], surroundings: Surroun
     const { line, cut } = shell === 'bash' ? joinBashWords(words) : { line: words, cut: 0 };
     const { words: known, lookUp, typed } = wantedAt(line);
     if (lookUp === 'files') return ':files\n';
-    const { lookUpSuggestions } = await import('../commands/suggestions.ts');
+    const { lookUpSuggestions } = await import('../commands/shared/suggestions.ts');
     const found = lookUp === null ? [] : await lookUpSuggestions(lookUp, typed, surroundings);
     const start = (line.at(-1) ?? '').slice(0, -typed.length || undefined);
     const prefix = shell === 'fish' && start.startsWith('--') && start.endsWith('=') ? start : '';

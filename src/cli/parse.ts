@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
-import { guesses } from '../commands/guesses.ts';
+import { guesses } from '../commands/shared/guesses.ts';
 import { commands, groups } from '../commands/registry/registry.ts';
 import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/shared/command.ts';
 import { optionFlag } from '../config/flags.ts';

@@ -2,7 +2,7 @@ import { branchOf } from '../changes/branch.ts';
 import { deleteRef } from '../git/branches.ts';
 import { checkpointRefs } from '../git/checkpoint.ts';
 import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.ts';
-import { borrowObjects, fetchFromMirror } from '../git/mirror.ts';
+import { borrowObjects, commitsInMirror, fetchFromMirror } from '../git/mirror.ts';
 import { messageOf, readStoredFiles } from '../git/stored-files.ts';
 import { adoptRun } from '../store/adopt-run.ts';
 import { upgradeView } from '../store/upgrade.ts';
@@ -15,6 +15,7 @@ import { whyUnusable } from './check-claim.ts';
 import type { Sql } from './database.ts';
 import { branchRef, fenceRef, mirrored, parseFence } from './fence.ts';
 import { isAnnounced, unknownState } from './published.ts';
+import { ledgerPath, readSentLedger } from './sent-ledger.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'project' | 'request' | 'run' | 'detail' | 'fence' | 'open_fences'>;
 
@@ -72,7 +73,9 @@ export const fetchRun = async (
   await deleteRef(cwd, ownFence);
   if (copied !== null) return { why: copied };
   const { prompt, base } = row.request;
-  adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files });
+  const commits = new Set(await commitsInMirror(remote, base.commit, tip));
+  const ledger = readSentLedger(files.get(ledgerPath), { change: row.id, run: view.run, note, commits });
+  adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files, ledger });
   return { remote, fence, tip };
 };
 

@@ -1,12 +1,14 @@
 import { openPrivateMirror } from '../store/private-mirror.ts';
 import { fetchRefs, type Remote } from '../git/remote.ts';
 import { borrowObjects, commitInMirror } from '../git/mirror.ts';
-import { messageOf, readStoredFile } from '../git/stored-files.ts';
+import { messageOf, readStoredFile, storedSize } from '../git/stored-files.ts';
+import type { Ledger } from '../ralph/proof.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
 import { fenceRef, type FenceNote, mirrored, parseFence } from './fence.ts';
+import { ledgerPath, longestLedger, readSentLedger } from './sent-ledger.ts';
 
-type Published = Pick<ChangeRow, 'id' | 'request' | 'fence' | 'open_fences'>;
+type Published = Pick<ChangeRow, 'id' | 'run' | 'request' | 'fence' | 'open_fences'>;
 
 interface Problem {
   readonly why: string;
@@ -20,6 +22,8 @@ export interface PublishedReader {
   checkpoints(
     row: Published,
   ): Promise<{ readonly mirror: string; readonly checkpoints: FenceNote['checkpoints'] } | Problem>;
+  /** The ledger of the run, as far as it is believed; null if there is none. */
+  ledger(row: Published): Promise<Ledger | null>;
 }
 
 export interface PublishedOptions {
@@ -49,9 +53,7 @@ export const createPublishedReader = (options: PublishedOptions): PublishedReade
     last = next.catch(() => {});
     return next;
   };
-  const fetchState = async (
-    row: Published,
-  ): Promise<{ readonly mirror: string; readonly commit: string } | Problem> => {
+  const fetchState = async (row: Published): Promise<StoredState | Problem> => {
     const unusable = whyUnusable(row);
     if (unusable !== null) return { why: unusable };
     const remote = await open();
@@ -80,6 +82,10 @@ export const createPublishedReader = (options: PublishedOptions): PublishedReade
       const note = parseFence((await messageOf(state.mirror, state.commit)) ?? '');
       return note === null ? { why: unknownState } : { mirror: state.mirror, checkpoints: note.checkpoints };
     },
+    ledger: async (row) => {
+      const state = await stateOf(row);
+      return 'why' in state ? null : ledgerIn(state, row);
+    },
   };
 };
 
@@ -87,16 +93,47 @@ export const createPublishedReader = (options: PublishedOptions): PublishedReade
 export const readPublished = async (
   row: Published,
   path: string,
-  { url, env }: Pick<PublishedOptions, 'url' | 'env'>,
+  options: LastStateOptions,
 ): Promise<Buffer | Problem | null> => {
+  const state = await fetchLastState(row, options);
+  return 'why' in state ? state : readStoredFile(state.mirror, state.commit, path);
+};
+
+/** The ledger of a run, as far as it is believed; null if there is none. */
+export const readPublishedLedger = async (
+  row: Published,
+  options: LastStateOptions,
+): Promise<Ledger | Problem | null> => {
+  const unusable = whyUnusable(row);
+  if (unusable !== null) return { why: unusable };
+  const state = await fetchLastState(row, options);
+  return 'why' in state ? state : ledgerIn(state, row);
+};
+
+type LastStateOptions = Pick<PublishedOptions, 'url' | 'env'>;
+
+/** A commit of a mirror with the state of a run. */
+interface StoredState {
+  readonly mirror: string;
+  readonly commit: string;
+}
+
+const fetchLastState = async (row: Published, { url, env }: LastStateOptions): Promise<StoredState | Problem> => {
   const remote = await openPrivateMirror(url, env);
   if ('why' in remote) return remote;
   const own = mirrored(row.id, 'fence');
   const problem = await fetchRefs(remote, [`+${fenceRef(row.id)}:${own}`], { depth: 1 });
   if (problem !== null) return { why: problem };
   const commit = await commitInMirror(remote, own);
-  if (commit === null || !isAnnounced(row, commit)) return { why: unknownState };
-  return readStoredFile(remote.mirror, commit, path);
+  return commit === null || !isAnnounced(row, commit) ? { why: unknownState } : { mirror: remote.mirror, commit };
+};
+
+const ledgerIn = async ({ mirror, commit }: StoredState, { id, run }: Published): Promise<Ledger | null> => {
+  const note = parseFence((await messageOf(mirror, commit)) ?? '');
+  const size = await storedSize(mirror, commit, ledgerPath);
+  if (note === null || run === null || size === null || size > longestLedger) return null;
+  const content = await readStoredFile(mirror, commit, ledgerPath);
+  return readSentLedger(content, { change: id, run, note, commits: null });
 };
 
 /** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */

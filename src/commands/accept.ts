@@ -39,7 +39,9 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   if (context) terminal.print('Accepted the current context.txt.\n');
   const repository = await acceptRepository({ project, change, env });
   if (repository !== null) terminal.print(`Accepted the git repository ${visible(repository)}.\n`);
-  const weakened = view?.gate.requireScenarios ? await acceptWeakened(project, { change, root, env }) : [];
+  const weakened = view?.gate.requireScenarios
+    ? await acceptWeakened(project, { change, run: view.run, root, env })
+    : [];
   if (differences.length + weakened.length === 0 && (context || repository !== null)) return 0;
   if (differences.length + weakened.length === 0) {
     terminal.print(`Nothing to accept: the goal of ${change} is unchanged.\n`);

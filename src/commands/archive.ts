@@ -61,12 +61,15 @@ export const run = async (invocation: Invocation): Promise<number> => {
 };
 
 /** Throws if the scenarios must be proven and are not. */
-const checkProof = async (project: Project, change: Change, { rawFlags, env }: Invocation): Promise<void> => {
+const checkProof = async (project: Project, change: Change, { rawFlags, env, terminal }: Invocation): Promise<void> => {
   const { forChange } = await resolveOptions({ flagValues: parseFlags(rawFlags), env, project });
   if (!forChange(change.id).requireScenarios) return;
-  const { whyUnproven } = await import('../proof/why-unproven.ts');
+  const { provenElsewhere, whyUnproven } = await import('../proof/why-unproven.ts');
   const why = whyUnproven(project, change, env);
-  if (why !== null) throw userError('unproven-scenarios', change.id, why, 'Archive it anyway with --force.');
+  const advice = `See: ${commandLine('spool', 'proof', change.id)}. Archive it anyway with --force.`;
+  if (why !== null) throw userError('unproven-scenarios', change.id, why, advice);
+  const elsewhere = provenElsewhere({ project, change: change.id, env });
+  if (elsewhere !== null) say(terminal, elsewhere);
 };
 
 /** The branch of the change if it has work that has not landed, and would be forgotten. */

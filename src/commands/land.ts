@@ -38,6 +38,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     flagValues: parseFlags(rawFlags),
     env,
     cwd,
+    force: Boolean(force),
     consentFor: ({ interactive }) => consentOn(terminal, interactive),
   });
   await checkRepository({ project, change, env });

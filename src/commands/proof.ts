@@ -11,6 +11,7 @@ import { createRedactor } from '../secrets/redact.ts';
 import { findProject } from '../store/project.ts';
 import { safeJson, withoutControls } from '../text/controls.ts';
 import type { Invocation } from './shared/command.ts';
+import { queueOf } from './shared/queue-url.ts';
 
 /** The exit code if a scenario is not proven, or if there is none. */
 const notProven = 1;
@@ -19,8 +20,13 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, env, terminal } = invocation;
   const format = formatOf(invocation);
   const project = findProject(cwd);
-  const change = await resolveAnyChange(project, args[0]!);
-  const found = await readProof({ project, change, env });
+  const queue = await queueOf(invocation, project);
+  const away =
+    queue === null
+      ? null
+      : await (await import('./shared/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
+  const change = away?.change ?? (await resolveAnyChange(project, args[0]!));
+  const found = await readProof({ project, change, env }, away?.sent);
   const report = createRedactor(env).after(withoutControls).data(found);
   const text = await render(report, format, invocation);
   if (rawFlags.output === undefined) terminal.print(text);

@@ -10,6 +10,8 @@ import { githubAddress } from '../publish/github-address.ts';
 import { publish } from '../publish/publish.ts';
 import { pullRequestBody, pullRequestTitle } from '../report/proof/pull-request.ts';
 import { readProof } from '../report/proof/read.ts';
+import type { SentRun } from '../report/proof/report.ts';
+import type { RunView } from '../ralph/view.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { checkRepository } from '../run/workspace/repository.ts';
 import { createRedactor } from '../secrets/redact.ts';
@@ -28,8 +30,16 @@ export const run = async (invocation: Invocation): Promise<number> => {
   refuseAgents('publish');
   const project = findProject(cwd);
   if (rawFlags.print) {
-    const ref = { project, change: await resolveAnyChange(project, args[0]!), env };
-    const { render } = await readPullRequest(ref, await targetOf(ref), null);
+    const queue = await queueOf(invocation, project);
+    const away =
+      queue === null
+        ? null
+        : await (await import('./shared/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
+    const ref = { project, change: away?.change ?? (await resolveAnyChange(project, args[0]!)), env };
+    const { render } = await readPullRequest(ref, await targetOf(ref, away?.sent.view), {
+      repository: null,
+      sent: away?.sent ?? null,
+    });
     terminal.print(render());
     return 0;
   }
@@ -48,7 +58,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const stopSignals = onStopSignals(() => {});
   const redacted = redactedTerminal(terminal, env);
   try {
-    const { title, render } = await readPullRequest(ref, target, githubAddress(url));
+    const { title, render } = await readPullRequest(ref, target, { repository: githubAddress(url), sent: null });
     const outcome = await publish({
       ...ref,
       target,
@@ -75,17 +85,17 @@ export const run = async (invocation: Invocation): Promise<number> => {
   }
 };
 
-const targetOf = async ({ project, change }: ChangeRef): Promise<Change> =>
-  changeOf(project, change, (await readState(project, change))?.source ?? null);
+const targetOf = async ({ project, change }: ChangeRef, sent: RunView | null = null): Promise<Change> =>
+  changeOf(project, change, (sent ?? (await readState(project, change)))?.source ?? null);
 
 /** Everything that the pull request says, without secrets and control characters. */
 const readPullRequest = async (
   ref: ChangeRef,
   target: Change,
-  repository: string | null,
+  { repository, sent }: { readonly repository: string | null; readonly sent: SentRun | null },
 ): Promise<{ readonly title: string; readonly render: (longest?: number) => string }> => {
   const { root } = ref.project;
-  const found = { report: await readProof(ref), summary: summaryOf(target, root) };
+  const found = { report: await readProof(ref, sent), summary: summaryOf(target, root) };
   const { report, summary } = createRedactor(ref.env).after(withoutControls).data(found);
   const facts = { summary, issue: issueOf(target, root), repository };
   return { title: pullRequestTitle(report), render: (longest) => pullRequestBody(report, facts, longest) };

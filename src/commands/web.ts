@@ -53,7 +53,7 @@ const notesOn = ({ host, port, readOnly, tls, publicUrl }: WebOptions, actual: n
   ...(isLoopback(host) || tls !== null || publicUrl?.protocol === 'https:'
     ? []
     : [
-        `Others in the network can reach ${host}, and without TLS they can read the token and everything that is shown${readOnly ? '' : ', and start agents with it'}. Pass --tls-cert and --tls-key, or use a reverse proxy with TLS (docs/web.md).`,
+        `Other machines on the network can reach ${host}. Without TLS, they can read the token and everything that is shown${readOnly ? '' : ', and start agents with it'}. Pass --tls-cert and --tls-key, or use a reverse proxy with TLS (docs/web.md).`,
       ]),
 ];
 

@@ -44,7 +44,9 @@ export const run = async (invocation: Invocation): Promise<number> => {
   return withQueue(invocation, 'spool worker', async (database) => {
     const [drain, stop] = [new AbortController(), new AbortController()];
     const signals = onStopSignals(() => {
-      log('Draining: running iterations finish, then their changes go back to the queue. Again to stop them now.');
+      log(
+        'Draining: running iterations finish, then their changes go back to the queue. Press Ctrl-C again to stop them now.',
+      );
       drain.abort();
     });
     signals.kill.addEventListener('abort', () => stop.abort());

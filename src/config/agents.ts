@@ -8,12 +8,12 @@ export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>)
     return { harness: name, model: own.join(':') || model };
   });
 
-/** Turns a review off that the config file asks for. */
+/** Turns off a review that the config file turns on. */
 const noReview = 'none';
 
 type ReviewOptions = Pick<Options, 'review' | 'maxReviews' | 'reviewPrompt' | 'reviewAllowAll'>;
 
-/** Returns who reviews the work, and how; null if nobody does. `codex:some-model` names an agent and its model. */
+/** Returns who reviews the work, and how; null if there is no review. `codex:some-model` names an agent and its model. */
 export const reviewOf = (options: ReviewOptions): ReviewPlan | null => {
   const { review, maxReviews, reviewPrompt, reviewAllowAll } = options;
   if (review === null || review === noReview) return null;

@@ -16,7 +16,7 @@ export const pathBytes = (path: string): Buffer => Buffer.from(path, 'latin1');
 export const displayPath = (path: string): string => pathBytes(path).toString('utf8');
 
 /**
- * Converts a name to a string of which `anyPath` makes the same bytes. A name that is not UTF-8 gets a lone surrogate for
+ * Converts a name to a string from which `anyPath` makes the same bytes. A name that is not UTF-8 gets a lone surrogate for
  * each byte that is not ASCII, which no name in UTF-8 has.
  */
 const anyName = (bytes: Buffer): string => {

@@ -32,7 +32,7 @@ const { O_WRONLY, O_CREAT, O_EXCL } = constants;
 
 const inTheWay = 'Move it and try again.';
 
-/** Writes a file and creates its folders. A file or link that is there is replaced; a file keeps its mode. */
+/** Writes a file and creates its folders. An existing file or link is replaced; a file keeps its mode. */
 export const writeInside = (root: string, path: string, data: string | Uint8Array): void => {
   const { file, before } = makeWay(root, path);
   if (before !== null) unlinkSync(file);
@@ -52,7 +52,7 @@ export const replaceInside = (root: string, path: string, data: string | Uint8Ar
   }
 };
 
-/** Creates the folders of a file. Throws if a folder has its name. `before` is what is there. */
+/** Creates the folders of a file. Throws if a folder has its name. `before` is what exists there. */
 const makeWay = (root: string, path: string): { file: string; before: Stats | null } => {
   const file = join(root, path);
   createFolderInside(root, dirname(path));
@@ -80,7 +80,7 @@ const write = (file: string, data: string | Uint8Array, { like, isDurable = fals
   }
 };
 
-/** Deletes a file or link, if it is there. */
+/** Deletes a file or link, if it exists. */
 export const removeInside = (root: string, path: string): void => {
   const stats = lookInside(root, path);
   if (stats === null) return;

@@ -21,6 +21,10 @@ export const readBlobs = async (cwd: string, ids: readonly string[]): Promise<Re
   return found;
 };
 
+/** Returns the ids of blobs that do not exist. */
+export const missingBlobs = async (cwd: string, ids: readonly string[]): Promise<string[]> =>
+  (await batch(cwd, '--batch-check', ids)).split('\n').flatMap((line) => /^(\w+) missing$/.exec(line)?.[1] ?? []);
+
 /** In bytes. No source that people write is larger. */
 const largest = 1024 * 1024;
 

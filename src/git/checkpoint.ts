@@ -10,7 +10,7 @@ import type { WorkTree } from './work-tree.ts';
 export interface Checkpoint {
   /**
    * `0` is before the first iteration, `7` after the seventh, `before-7` has the changes of the user before the
-   * seventh, `r1` is before the first rewind.
+   * seventh, `r1` is before the first rewind. Only recorded: `gate-6`, with what the gate of the sixth has changed.
    */
   readonly name: string;
   readonly run: string;
@@ -27,8 +27,11 @@ export interface Checkpoints {
    * if there is no checkpoint yet, or if git fails.
    */
   ranges(): Promise<readonly DiffRange[] | null>;
-  /** Saves the work tree before an iteration; as checkpoint 0 if it is the first one. */
-  before(iteration: number, treeId: string): Promise<void>;
+  /**
+   * Saves the work tree before an iteration; as checkpoint 0 if it is the first one. `isGates`: the gate of the iteration
+   * before has changed it, and nobody else.
+   */
+  before(iteration: number, treeId: string, isGates?: boolean): Promise<void>;
   /** Returns the commit; null if git fails. */
   after(iteration: number, treeId: string): Promise<string | null>;
 }
@@ -88,7 +91,7 @@ export const openCheckpoints = async (
       if (start === last) return [];
       return othersChangedFiles ? rangesOfIterations(tree, [start, last]) : [[startTree ?? start, lastTree ?? last]];
     },
-    async before(iteration, treeId) {
+    async before(iteration, treeId, isGates = false) {
       if (last !== null && treeId === lastTree) return;
       const first = last === null;
       const commit = await add(treeId, first ? 'before the first iteration' : beforeText(iteration));
@@ -97,6 +100,7 @@ export const openCheckpoints = async (
       if (first) [start, startTree] = [commit, treeId];
       else othersChangedFiles = true;
       const name = first ? '0' : `before-${iteration}`;
+      if (isGates) record({ run, name: `gate-${iteration - 1}`, commit });
       record({ run, name, commit });
       await setRef(tree, refOf(change, run, name), commit);
     },

@@ -94,6 +94,12 @@ export const mirrorHasCommit = async ({ mirror }: Mirror, commit: string): Promi
 export const isAncestorInMirror = async ({ mirror }: Mirror, commit: string, of: string): Promise<boolean> =>
   (await git(['merge-base', '--is-ancestor', commit, of], inMirror(mirror))).code === 0;
 
+/** The commits of a branch that are not in its base; empty if git fails. */
+export const commitsInMirror = async ({ mirror }: Mirror, base: string, tip: string): Promise<readonly string[]> => {
+  const { code, stdout } = await git(['rev-list', tip, '--not', base, '--'], inMirror(mirror));
+  return code === 0 ? stdout.split('\n').filter(Boolean) : [];
+};
+
 export interface MirroredRef {
   readonly name: string;
   readonly commit: string;

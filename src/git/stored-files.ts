@@ -87,11 +87,17 @@ export const readStoredFiles = async (mirror: string, commit: string): Promise<M
 
 /** One file of a commit of a mirror; null if the commit does not have it. */
 export const readStoredFile = async (mirror: string, commit: string, path: string): Promise<Buffer | null> => {
-  const { code, stdout } = await git(['cat-file', 'blob', `${commit}:${Buffer.from(path).toString('latin1')}`], {
-    ...inMirror(mirror),
-  });
+  const { code, stdout } = await git(['cat-file', 'blob', objectAt(commit, path)], inMirror(mirror));
   return code === 0 ? Buffer.from(stdout, 'latin1') : null;
 };
+
+/** The size of a file of a commit of a mirror; null if the commit does not have it. */
+export const storedSize = async (mirror: string, commit: string, path: string): Promise<number | null> => {
+  const { code, stdout } = await git(['cat-file', '-s', objectAt(commit, path)], inMirror(mirror));
+  return code === 0 ? Number(stdout.trim()) : null;
+};
+
+const objectAt = (commit: string, path: string) => `${commit}:${Buffer.from(path).toString('latin1')}` as const;
 
 /** The message of a commit of a mirror; null if it has no such commit. */
 export const messageOf = async (mirror: string, commit: string): Promise<string | null> => {

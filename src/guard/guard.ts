@@ -158,7 +158,7 @@ const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
 const tasksOf = ({ tasksKey, taskTitles, parentTasks }: Goal) => ({ tasksKey, taskTitles, parentTasks });
 
 /**
- * Returns what an agent has changed in the documents of a change, as far as nobody has restored or accepted it. Changes
+ * Returns what an agent has changed in the documents of a change, as far as it was neither restored nor accepted. Changes
  * nothing.
  */
 export const unsettledDocuments = (request: GuardRequest): Tampering[] => {

@@ -20,7 +20,7 @@ export const whyIncomplete = async (
 ): Promise<string | null> => {
   const change = target.id;
   const saved = await readState(project, change);
-  if (saved === null) return 'it was never run';
+  if (saved === null) return 'it has no runs';
   const folder = userRecordFolder(project, change, env);
   if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
   const view = asRecorded(folder, saved);

@@ -12,6 +12,7 @@ import { branchOf } from '../changes/branch.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
 import { recordedBase } from '../store/user-record/branches.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
+import { saveLedger } from '../store/user-record/ledger.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
 import { readRun, readState } from '../store/state.ts';
 import { lineChanges, pluralise } from '../text/format.ts';
@@ -22,6 +23,7 @@ import { whyIncomplete } from './complete.ts';
 import { whyDirty } from './dirty.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, interruptedMove, recoverDisplaced } from './recover.ts';
+import type { LandProof } from './prove.ts';
 import { rehearse } from './rehearse.ts';
 
 /**
@@ -44,11 +46,13 @@ export const land = async (request: LandRequest): Promise<string> => {
     return `Nothing to land: ${branch} has no commits beyond ${base}.`;
   if (!(await mayLand(landing))) return 'Cancelled.';
   try {
-    const commit = await rehearse(landing);
+    const { commit, proof } = await rehearse(landing);
     if ((await commitsBeyond(project.root, baseTip, commit)) === 0)
       return `Nothing to land: ${base} has what is on ${branch} already.`;
+    if (proof !== null && !(await mayLandUnproven(landing, proof))) return 'Cancelled.';
     if (request.dryRun) return `Would land ${change} on ${base}: ${await sizeOf(landing, [baseTip, commit])}.`;
     await fastForwardBase(landing, commit);
+    if (proof !== null) saveLedger({ project, change, env: request.env }, proof.ledger);
     return await conclude(landing, [baseTip, commit]);
   } finally {
     await removeStaging(request, staging);
@@ -103,26 +107,21 @@ const findBase = async ({ project, change, env }: LandRequest, branch: string): 
   return recorded === undefined ? await configuredBase(project.root, branch) : recorded;
 };
 
-/** A change whose last run is not complete, or whose scenarios must be proven and are not, lands only with --force, or if the user confirms. */
-const mayLand = async ({
-  project,
-  change,
-  target,
-  branch,
-  env,
-  force,
-  confirm,
-  settings,
-}: Landing): Promise<boolean> => {
+/** A change whose last run is not complete lands only with --force, or if the user confirms. */
+const mayLand = async ({ project, change, target, branch, env, force, confirm }: Landing): Promise<boolean> => {
   const why = force ? null : await whyIncomplete(project, { target, branch, env });
-  if (why !== null && confirm === null) throw userError('not-complete', change, why);
-  if (why !== null && !(await confirm!(`${change} is not complete (${why}). Land it anyway?`))) return false;
-  if (force || !settings.options.requireScenarios) return true;
-  const { whyUnproven } = await import('../proof/why-unproven.ts');
-  const open = whyUnproven(project, target, env);
-  if (open === null) return true;
-  if (confirm === null) throw userError('unproven-scenarios', change, open, 'Land it anyway with --force.');
-  return confirm(`${change} is not proven (${open}). Land it anyway?`);
+  if (why === null) return true;
+  if (confirm === null) throw userError('not-complete', change, why);
+  return confirm(`${change} is not complete (${why}). Land it anyway?`);
+};
+
+/** The same if its scenarios must be proven, and what would land does not prove them. */
+const mayLandUnproven = async ({ change, base, confirm }: Landing, { why }: LandProof): Promise<boolean> => {
+  if (why === null) return true;
+  const rebased = `after rebasing onto ${base}: ${why}`;
+  if (confirm === null)
+    throw userError('unproven-scenarios', change, rebased, 'Nothing was changed. Land it anyway with --force.');
+  return confirm(`${change} is not proven (${rebased}). Land it anyway?`);
 };
 
 const removeStaging = async ({ project, say }: LandRequest, staging: string): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { Options } from '../config/flags.ts';
 import type { Change } from '../changes/source.ts';
+import type { ScenarioCommands } from '../ralph/plan.ts';
 import type { Project } from '../store/project.ts';
 import type { PassList } from '../process/passed-environment.ts';
 import type { StopSignals } from '../process/signals.ts';
@@ -9,12 +10,21 @@ export interface LandSettings {
   readonly options: Options;
   /** The verify commands of the last run, or of the config file and the flags. */
   readonly commands: readonly string[];
+  /** What must prove the scenarios; null if they need not be proven. */
+  readonly proof: LandProofSettings | null;
   /** Whether a sandbox was requested, or used by the last run. */
   readonly sandbox: boolean;
   /** Limit which variables reach the commands that a landing runs. */
   readonly passLists: readonly PassList[];
   /** Throws if a trusted command would run a file in this folder that differs from the trusted one. */
   readonly checkIn: (root: string, howToSee: (path: string) => string) => void;
+}
+
+export interface LandProofSettings {
+  /** The `**Verify**:` commands of the scenarios, which run as well. */
+  readonly scenarioCommands: ScenarioCommands;
+  /** Patterns of files with test results, as in the last run. */
+  readonly reports: readonly string[];
 }
 
 export interface LandRequest {

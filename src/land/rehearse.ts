@@ -5,7 +5,7 @@ import { addDetached } from '../git/linked-worktrees.ts';
 import { blobAt } from '../git/branches.ts';
 import { type Conflict, rebaseOnto } from '../git/rebase.ts';
 import { toUtf8 } from '../git/paths.ts';
-import { runShell, type ShellResult } from '../process/shell.ts';
+import { runShell, type ShellResult, type ShellRun } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { setLandingNote } from '../store/added-context.ts';
@@ -19,11 +19,22 @@ import { visible } from '../text/escape-hidden.ts';
 import { provision } from '../run/workspace/provision.ts';
 import { openSandboxFor } from '../run/sandbox.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
+import type { CommandResult } from '../proof/next-ledger.ts';
+import { gateCommands } from '../ralph/plan.ts';
+import { runWithoutResults, runWithReports } from '../run/gate/command-results.ts';
 import type { Landing } from './landing.ts';
+import { type LandProof, proveLanding } from './prove.ts';
 import { landLog } from '../store/paths.ts';
 
-/** Rebases and verifies the branch in the staging worktree. Returns the commit to which the base can be moved. */
-export const rehearse = async (landing: Landing): Promise<string> => {
+export interface Rehearsed {
+  /** The commit to which the base can be moved. */
+  readonly commit: string;
+  /** What the commands have proven about it; null if nothing must be proven. */
+  readonly proof: LandProof | null;
+}
+
+/** Rebases and verifies the branch in the staging worktree. */
+export const rehearse = async (landing: Landing): Promise<Rehearsed> => {
   const { project, branch, base, tip, staging, stopSignals } = landing;
   const stoppable = { kill: stopSignals.stop, env: { [tagVariable]: `${tagForPath(staging)}/git` } };
   hideWorktreesFromGit(project);
@@ -35,9 +46,10 @@ export const rehearse = async (landing: Landing): Promise<string> => {
   throwIfStopped(stopSignals);
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
   if (rebased.kind === 'conflict') return reportConflict(landing, rebased.files.map(toUtf8));
-  await verify(landing);
+  const { commit } = rebased;
+  const commands = await verify(landing);
   throwIfStopped(stopSignals);
-  return rebased.commit;
+  return { commit, proof: landing.settings.proof && (await proveLanding(landing, { commit, commands })) };
 };
 
 /**
@@ -87,11 +99,17 @@ const reportConflict = (landing: Landing, files: readonly string[]): never => {
   throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
 };
 
-/** Runs the verify commands in the staging worktree, which is set up like the worktree of a run. */
-const verify = async (landing: Landing): Promise<void> => {
+type RunCommand = (extra: Pick<ShellRun, 'env' | 'onStdout'>) => Promise<ShellResult>;
+
+/**
+ * Runs the commands in the staging worktree, which is set up like the worktree of a run. Returns their results, with the
+ * tests that they have reported.
+ */
+const verify = async (landing: Landing): Promise<CommandResult[]> => {
   const { project, change, env, cwd, say, stopSignals, staging, prefix } = landing;
-  const { options, commands, sandbox: isSandboxed, checkIn } = landing.settings;
-  if (commands.length === 0) return;
+  const { options, proof, sandbox: isSandboxed, checkIn } = landing.settings;
+  const commands = gateCommands({ verify: landing.settings.commands, scenarioCommands: proof?.scenarioCommands ?? {} });
+  if (commands.length === 0) return [];
   makeRalphFolder(project, change);
   const logFile = landLog(project, change);
   const log = relative(project.root, logFile);
@@ -120,26 +138,36 @@ const verify = async (landing: Landing): Promise<void> => {
     if (!(await passes(provision({ ...shellOptions, project, options, root, tagPrefix, checkSetup }))))
       throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
     const deciding = deciderHashes(root, commands);
+    const results: CommandResult[] = [];
     for (const command of commands) {
       // The setup or an earlier command may have changed files.
       checkSetup();
       say(`Verifying: ${redactor.text(command)}`);
-      const result = runShell({
-        ...shellOptions,
-        command,
-        cwd: root,
-        tag: `${tagPrefix}/verify`,
-        timeoutMs: options.verifyTimeout,
-        stopGraceMs: options.stopGrace,
-      });
-      if (!(await passes(result.then(({ outcome }) => outcome))))
+      const run: RunCommand = (extra) =>
+        runShell({
+          ...shellOptions,
+          ...extra,
+          env: { ...shellOptions.env, ...extra.env },
+          command,
+          cwd: root,
+          tag: `${tagPrefix}/verify`,
+          timeoutMs: options.verifyTimeout,
+          stopGraceMs: options.stopGrace,
+        });
+      const files = { root, sandbox: shellOptions.sandbox, env };
+      const { result, tests } = proof
+        ? await runWithReports({ ...files, patterns: proof.reports }, run)
+        : { result: await runWithoutResults(files, run), tests: [] };
+      if (!(await passes(Promise.resolve(result.outcome))))
         throw userError('land-verify-failed', redactor.text(command), log);
+      results.push({ ...result, command, tests });
       const [changed] = changedFiles(root, deciding);
       if (changed !== undefined) throw userError('land-gate-changed', redactor.text(command), changed);
     }
+    return results;
   };
   try {
-    await setUpAndVerify();
+    return await setUpAndVerify();
   } finally {
     await sandbox?.close();
   }

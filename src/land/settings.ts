@@ -1,19 +1,21 @@
 import type { Options, FlagValues } from '../config/flags.ts';
 import type { Change } from '../changes/source.ts';
-import { withOwnCommands } from '../config/own-commands.ts';
+import { scenarioSource, withOwnCommands } from '../config/own-commands.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { withSecrets, recognise } from '../store/user-record/identity.ts';
 import { readRun } from '../store/state.ts';
+import { gateCommands } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
 import { distrustWritable, refuseWidening } from '../run/sandbox.ts';
-import { sourceFor, withRecordedVerify } from '../run/trust.ts';
+import { sourceFor, withRecordedVerify, withScenarioVerify } from '../run/trust-runs.ts';
+import { withScenarioCommands } from '../run/plan/scenario-commands.ts';
 import { checkCopies, type Consent, requireTrust } from '../run/require-trust.ts';
-import type { LandSettings } from './landing.ts';
+import type { LandProofSettings, LandSettings } from './landing.ts';
 
 interface SettingsRequest {
   readonly project: Project;
@@ -22,6 +24,8 @@ interface SettingsRequest {
   readonly env: NodeJS.ProcessEnv;
   /** The folder that paths in the settings are relative to. */
   readonly cwd: string;
+  /** Land even if the scenarios are not proven. */
+  readonly force: boolean;
   readonly consentFor: (options: Options) => Consent;
 }
 
@@ -32,6 +36,7 @@ export const trustLanding = async ({
   flagValues,
   env,
   cwd,
+  force,
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
   const change = target.id;
@@ -50,21 +55,35 @@ export const trustLanding = async ({
   if (usesRecorded && !isKnown && recordedCommands.some((command) => command.includes(mask)))
     throw userError('redacted-run', change, '--verify');
   const isFromProject = isFromFile || (usesRecorded && !view?.settings?.explicit.includes('verify'));
-  const config = isFromProject
+  const recorded = isFromProject
     ? withRecordedVerify({ project, config: current, env, change, target, commands })
     : current;
+  const proof = options.requireScenarios && !force ? await proofSettings({ project, target, options }, view) : null;
+  const ofScenarios = gateCommands({ verify: [], scenarioCommands: proof?.scenarioCommands ?? {} });
+  const config = withScenarioVerify(recorded, change, ofScenarios);
   const needed = new Set([
     ...(isFromProject ? [sourceFor(config, change, 'verify')] : []),
     ...(explicit.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
+    ...(ofScenarios.length === 0 ? [] : [scenarioSource(change)]),
     includeSource,
   ]);
   const of = { project, config, env, needed };
   // Without a verify command, the setup does not run either.
-  const trusted = commands.length === 0 ? [] : await requireTrust({ ...of, consent: consentFor(options) });
+  const trusted =
+    commands.length + ofScenarios.length === 0 ? [] : await requireTrust({ ...of, consent: consentFor(options) });
   const sandbox = options.sandbox || (view?.sandbox ?? false);
   if (!sandbox) refuseWidening(explicit);
   const checkIn: LandSettings['checkIn'] = (root, howToSee) => checkCopies({ ...of, trusted, root, howToSee });
-  return { options, commands, sandbox, passLists, checkIn };
+  return { options, commands, proof, sandbox, passLists, checkIn };
+};
+
+/** The reports are those that the last run was told about, unless the project has others. */
+const proofSettings = async (
+  of: { readonly project: Project; readonly target: Change; readonly options: Options },
+  view: RunView | null,
+): Promise<LandProofSettings> => {
+  const { scenarioCommands = {} } = await withScenarioCommands(of, { view });
+  return { scenarioCommands, reports: view?.gate.reports ?? of.options.report };
 };
 
 /** The fields of the last run that decide how its branch lands. */

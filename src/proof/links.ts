@@ -58,7 +58,10 @@ export const linkScenarios = ({ scenarios, sources, results, elsewhere = new Set
     for (const result of found) seen.add(result);
     covered.set(id, seen);
   }
+  // node:test reports a suite without tests as a test that passed.
+  const suites = new Set(sources.flatMap(({ test }) => (test?.kind === 'suite' ? test.title : [])));
   for (const result of results) {
+    if (result.status === 'passed' && suites.has(result.names.at(-1) ?? '')) continue;
     for (const given of new Set(referencesIn(result.title))) {
       const id = longestKnown(given, (each) => known.has(each) || others.has(each));
       const own = id === null ? undefined : known.get(id);

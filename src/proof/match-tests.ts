@@ -122,7 +122,9 @@ const rank = ({ kind, title }: Test, { names, path }: Prepared): number => {
   // A title may have ` > ` in it, which also separates names.
   if (kind === 'test' ? path.endsWith(` > ${wanted}`) : path.includes(` > ${wanted} > `)) return 3;
   // Go has `_` for blanks, and the names of nested tests in one.
-  if (names.some((name) => `/${name}/`.includes(`/${wanted.replaceAll(' ', '_')}/`))) return 3;
+  const nested = `/${wanted.replaceAll(' ', '_')}/`;
+  if (names.some((name, at) => `/${name}${kind === 'suite' && at === names.length - 1 ? '' : '/'}`.includes(nested)))
+    return 3;
   if (computed.test(wanted)) return own.some((name) => hasParts(name, wanted)) ? 2 : 0;
   // Some reports have the names of all suites, or also that of the test, in one.
   const last = names.at(-1) ?? '';

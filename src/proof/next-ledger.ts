@@ -12,7 +12,7 @@ export interface CommandResult extends Pick<GateRun, 'command' | 'outcome' | 'ex
 export type RedFirst = NonNullable<ScenarioProof['redFirst']>;
 
 /** What a gate has found out about the scenarios of a change. */
-export interface GateFindings extends Pick<Proof, 'run' | 'iteration' | 'checkpoint' | 'commit' | 'at'> {
+export interface GateFindings extends Pick<Proof, 'run' | 'iteration' | 'checkpoint' | 'commit' | 'at' | 'worker'> {
   readonly change: string;
   readonly scenarios: readonly Scenario[];
   readonly links: Links;
@@ -29,7 +29,7 @@ export interface GateFindings extends Pick<Proof, 'run' | 'iteration' | 'checkpo
  * does not make the scenario proven.
  */
 export const nextLedger = (findings: GateFindings, previous: Ledger | null): Ledger => {
-  const { change, run, iteration, at, scenarios, links } = findings;
+  const { change, run, iteration, at, worker, scenarios, links } = findings;
   const earlier = new Map(previous?.scenarios.map((row) => [row.id, row.proof]));
   return {
     v: 1,
@@ -37,6 +37,7 @@ export const nextLedger = (findings: GateFindings, previous: Ledger | null): Led
     run,
     iteration,
     at,
+    ...(worker && { worker }),
     scenarios: scenarios.map((scenario) => rowOf(scenario, findings, earlier.get(scenario.id) ?? null)),
     unknown: links.unknown,
   };
@@ -144,6 +145,6 @@ const outcomeText = ({ kind, outcome, exitCode, test }: Evidence): string => {
 };
 
 const proofOf = (evidence: readonly Evidence[], hash: string, findings: GateFindings): Proof => {
-  const { run, iteration, checkpoint, commit, at } = findings;
-  return { ...evidence[0]!, hash, run, iteration, checkpoint, commit, at };
+  const { run, iteration, checkpoint, commit, at, worker } = findings;
+  return { ...evidence[0]!, hash, run, iteration, checkpoint, commit, at, ...(worker && { worker }) };
 };

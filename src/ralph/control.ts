@@ -6,7 +6,7 @@ export type ControlCommand = (typeof controlCommands)[number];
 /** The form of the id of a request. */
 export const requestId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What a run was asked for and has yet to do. */
+/** What a run was asked to do and has not done yet. */
 export type Requested = Exclude<ControlCommand, 'resume'> | null;
 
 export interface Request {
@@ -18,7 +18,7 @@ export interface Request {
   readonly mayResume: boolean;
 }
 
-/** Returns what a run has yet to do after a request. A stop is final. */
+/** Returns what a run still has to do after a request. A stop is final. */
 export const afterRequest = (requested: Requested, { command, mayResume }: Request): Requested => {
   switch (command) {
     case 'stop':

@@ -58,6 +58,8 @@ export interface LoopHost {
    * Checks whether a promise can be accepted; null if there is nothing to check. `isResumed`: it was interrupted before.
    */
   gate(iteration: number, ended: EndedIteration, isResumed: boolean): Promise<GateReport | null>;
+  /** Adds what the gate has proven to the commit of an iteration. Returns the record with its final commit. */
+  addProofToCommit(record: IterationRecord): Promise<IterationRecord>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
   /** The titles of the tasks that were completed since the last prompt. */
@@ -66,7 +68,7 @@ export interface LoopHost {
   withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
-  /** Asks those who share the budget of the run; returns why the next iteration must not start, or null. */
+  /** Reserves an iteration in a shared budget. Returns why it must not start; null if it may. */
   admit(): Promise<Stop | null>;
   /** Resolves when the iteration that was saved last is where others can continue from it. */
   publish(): Promise<void>;

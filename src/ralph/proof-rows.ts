@@ -1,4 +1,4 @@
-import type { Evidence, ProofCount, ScenarioProof, ScenarioState } from './proof.ts';
+import type { Evidence, ProofCount, ProvingWorker, ScenarioProof, ScenarioState } from './proof.ts';
 
 /** All scenarios are proven, and there is at least one. */
 export const isProven = ({ proven, total }: ProofCount): boolean => total > 0 && proven === total;
@@ -30,8 +30,15 @@ const states: readonly ScenarioState[] = ['failing', 'stale', 'linked', 'unlinke
 export const countText = (count: ProofCount): string =>
   [
     `${count.proven} of ${count.total} ${count.total === 1 ? 'scenario' : 'scenarios'} proven`,
-    ...states.filter((state) => count[state] > 0).map((state) => `${count[state]} ${state}`),
+    ...unprovenTexts(count),
   ].join(', ');
+
+/** `3/5 proven, 1 failing, 1 unlinked` */
+export const shortCountText = (count: ProofCount): string =>
+  [`${count.proven}/${count.total} proven`, ...unprovenTexts(count)].join(', ');
+
+const unprovenTexts = (count: ProofCount): string[] =>
+  states.filter((state) => count[state] > 0).map((state) => `${count[state]} ${state}`);
 
 /** The evidence that a row names: its proof, or else what failed, or else what has not run. */
 export const mainEvidence = ({ state, proof, evidence }: ScenarioProof): Evidence | null => {
@@ -44,3 +51,10 @@ export const evidenceName = ({ test, command }: Evidence): string => test ?? com
 
 /** The commit in which a scenario was proven: that on the branch, or else the checkpoint. */
 export const provenAt = ({ proof }: ScenarioProof): string => (proof?.commit ?? proof?.checkpoint ?? '').slice(0, 8);
+
+/** ` on worker build-1 (host-a)`; empty for this machine. `clean` makes the names fit for where they are shown. */
+export const onWorker = (worker: ProvingWorker | undefined, clean = (names: string): string => names): string => {
+  if (worker === undefined) return '';
+  const { name, host } = worker;
+  return ` on ${clean(`worker ${name}${host === null || host === name ? '' : ` (${host})`}`)}`;
+};

@@ -31,6 +31,14 @@ export interface Evidence {
   readonly outcome: 'passed' | 'failed' | 'skipped' | 'todo' | 'not-run';
 }
 
+/** A worker of a queue, as it calls itself, and its attempt at the change. */
+export interface ProvingWorker {
+  readonly name: string;
+  /** null if it is not known. */
+  readonly host: string | null;
+  readonly epoch: number;
+}
+
 /** Evidence that a scenario holds, and where it was true. */
 export interface Proof extends Evidence {
   /** The hash of the scenario's text at that time. */
@@ -42,6 +50,8 @@ export interface Proof extends Evidence {
   /** The commit on the branch; null if there was none. */
   readonly commit: string | null;
   readonly at: string;
+  /** Whose gate it was; missing for a gate of this machine. */
+  readonly worker?: ProvingWorker;
 }
 
 /** A scenario with its state: a row of the ledger. */
@@ -57,13 +67,15 @@ export interface ScenarioProof extends Pick<Scenario, 'id' | 'title' | 'requirem
   readonly redFirst?: 'failed' | 'absent' | 'passed' | 'not-tried';
 }
 
-/** The ledger of a change, as the gate of an iteration has left it. */
+/** The ledger of a change, as the gate of an iteration, or a landing after it, has left it. */
 export interface Ledger {
   readonly v: 1;
   readonly change: string;
   readonly run: string;
   readonly iteration: number;
   readonly at: string;
+  /** Whose gate it was; missing for a gate of this machine. */
+  readonly worker?: ProvingWorker;
   /** In the order of the specs. */
   readonly scenarios: readonly ScenarioProof[];
   /** Ids that tests name although the change has no such scenario, with the file or test that names them. */

@@ -1,5 +1,6 @@
 import { agentKey, type RunPlan, type SettingsAtStart } from './plan.ts';
 import { type IterationRecord } from './record.ts';
+import type { Usage } from './agent-events.ts';
 import { type RunEvent } from './events.ts';
 import { addUsage } from './usage.ts';
 import { addDeferred, addRecord, emptyTotals, type RunTotals } from './totals.ts';
@@ -85,64 +86,24 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
         pending: null,
         updatedAt: event.at,
       };
-    case 'attempt-deferred': {
-      const cooldowns = { ...view.cooldowns, [agentKey(event.attempt)]: event.untilMs };
-      const totals = addDeferred(view, event.attempt, event.atMs);
-      return { ...view, ...totals, currentUsage: null, pending: null, cooldowns, updatedAt: event.at };
-    }
+    case 'attempt-deferred':
+      return deferred(view, event);
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
     case 'requested':
-      return {
-        ...view,
-        requested: event.command === 'resume' ? null : event.command,
-        ...(event.id !== undefined && { requests: [...(view.requests ?? []), event.id].slice(-maxRequests) }),
-        updatedAt: event.at,
-      };
+      return requested(view, event);
     case 'paused':
       return { ...view, waiting: null, pausedAt: event.at, updatedAt: event.at };
     case 'resumed':
       return { ...view, ...withoutPause(view, event.pausedMs), updatedAt: event.at };
-    case 'run-ended': {
-      const {
-        reason,
-        cause,
-        detail,
-        allowAllHelps = false,
-        tasks,
-        uncommitted = [],
-        changed,
-        changeDeleted,
-        at,
-      } = event;
-      return {
-        ...view,
-        status: reason,
-        cause,
-        detail,
-        allowAllHelps,
-        tasks,
-        uncommitted,
-        ...(changed && { changed }),
-        ...(changeDeleted && { changeDeleted }),
-        waiting: null,
-        requested: null,
-        pausedAt: null,
-        updatedAt: at,
-        endedAt: at,
-      };
-    }
+    case 'run-ended':
+      return ended(view, event);
     case 'run-started':
       return { ...view, workspace: event.workspace, updatedAt: event.at };
     case 'agent':
       return event.event.type === 'usage' ? { ...view, currentUsage: addUsage(view.currentUsage, event.event) } : view;
     case 'reviewer':
-      if (event.event.type !== 'usage') return view;
-      return {
-        ...view,
-        currentUsage: addUsage(view.currentUsage, event.event),
-        reviewUsage: addUsage(view.reviewUsage ?? null, event.event),
-      };
+      return event.event.type === 'usage' ? withReviewUsage(view, event.event) : view;
     case 'review-started':
       return { ...view, waiting: null, updatedAt: event.at };
     case 'review-finished':
@@ -152,6 +113,50 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'tasks-changed':
       return view;
   }
+};
+
+type Of<Type extends RunEvent['type']> = RunEvent & { readonly type: Type };
+
+const deferred = (view: RunView, { attempt, untilMs, atMs, at }: Of<'attempt-deferred'>): RunView => ({
+  ...view,
+  ...addDeferred(view, attempt, atMs),
+  currentUsage: null,
+  pending: null,
+  cooldowns: { ...view.cooldowns, [agentKey(attempt)]: untilMs },
+  updatedAt: at,
+});
+
+const requested = (view: RunView, { command, id, at }: Of<'requested'>): RunView => ({
+  ...view,
+  requested: command === 'resume' ? null : command,
+  ...(id !== undefined && { requests: [...(view.requests ?? []), id].slice(-maxRequests) }),
+  updatedAt: at,
+});
+
+const withReviewUsage = (view: RunView, usage: Usage): RunView => ({
+  ...view,
+  currentUsage: addUsage(view.currentUsage, usage),
+  reviewUsage: addUsage(view.reviewUsage ?? null, usage),
+});
+
+const ended = (view: RunView, event: Of<'run-ended'>): RunView => {
+  const { reason, cause, detail, allowAllHelps = false, tasks, uncommitted = [], changed, changeDeleted, at } = event;
+  return {
+    ...view,
+    status: reason,
+    cause,
+    detail,
+    allowAllHelps,
+    tasks,
+    uncommitted,
+    ...(changed && { changed }),
+    ...(changeDeleted && { changeDeleted }),
+    waiting: null,
+    requested: null,
+    pausedAt: null,
+    updatedAt: at,
+    endedAt: at,
+  };
 };
 
 /** A pause does not count as waiting for an agent. */

@@ -27,7 +27,7 @@ const saysNone = /^[\s*_]*(?:none|nothing|no (?:findings|issues|problems)(?: fou
 
 const item = /^ {0,3}(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$/;
 
-/** An item goes on until the next one, a heading, or a blank line, unless an indented line follows that. */
+/** An item continues until the next one, a heading, or a blank line, unless an indented line follows that. */
 const itemsIn = (lines: readonly string[]): string[] => {
   const items: string[] = [];
   let isOpen = false;

@@ -18,11 +18,11 @@ export interface ReviewMaterial {
   readonly userPrompt: string;
   /** The verify commands, all of which have passed. */
   readonly runs: readonly GateRun[];
-  /** Which scenarios are proven by what; null if the run does not ask for it. */
+  /** Which scenarios are proven by what; null if the run does not require it. */
   readonly proof: string | null;
   readonly difference: Difference;
   readonly earlier: EarlierReview | null;
-  /** Files from which agents take instructions, which are shown as they were before the run. */
+  /** Files from which agents or git take instructions, which are shown as they were before the run. */
   readonly restored: readonly string[];
 }
 
@@ -114,7 +114,7 @@ const differenceSection = ({ difference, restored }: ReviewMaterial): string => 
   const old =
     restored.length === 0
       ? ''
-      : `\n\nAgents take instructions from some of these files. In this folder, and only there, they are as they were before the run; see them with \`git diff base review -- <file>\`:\n\n${inFence(restored.join('\n'))}`;
+      : `\n\nAgents or git take instructions from some of these files. In this folder, and only there, they are as they were before the run; see them with \`git diff base review -- <file>\`:\n\n${inFence(restored.join('\n'))}`;
   const diff =
     text === null
       ? 'It is too long to be quoted here: read it with `git diff base review -- <file>`, file by file.'

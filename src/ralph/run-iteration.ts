@@ -98,5 +98,6 @@ export const passGate = async (
   const phases = ended.phases && { ...ended.phases, gateMs: Math.round(host.monotonicMs() - startMs) };
   const record = { ...ended, ...applyGate(ended, gate), ...(phases && { phases }), gate, tasks };
   // The checks may have taken long.
-  return host.withoutSecrets(rejectUnread(record, host.contextId()));
+  const judged = host.withoutSecrets(rejectUnread(record, host.contextId()));
+  return judged.completionFound ? host.addProofToCommit(judged) : judged;
 };

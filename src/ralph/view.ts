@@ -68,7 +68,7 @@ export interface RunView extends RunTotals {
   readonly reviewUsage?: Usage | null;
   /** Until when the run waits, in milliseconds since 1970, and why; null if it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
-  /** What other processes have asked for and the run has yet to do; missing in older runs. */
+  /** What other processes have requested and the run has not done yet; missing in older runs. */
   readonly requested?: Requested;
   /** The ids of the last requests that the run has taken, oldest first. */
   readonly requests?: readonly string[];

@@ -1,16 +1,11 @@
 import type { AgentEvent } from '../ralph/agent-events.ts';
 import { withoutControls } from '../text/controls.ts';
 import { createMarkdown } from './markdown.ts';
-import { fullRows, oneLine, truncate } from './shorten.ts';
+import { createOpenLine, type LineSink } from './open-line.ts';
+import { oneLine, truncate } from './shorten.ts';
 import type { Terminal } from './terminal.ts';
 import { toolText } from './tool-lines.ts';
 import { wrap, wrapSpans } from './wrap.ts';
-
-/** Where lines are written. Each text ends with a newline. */
-interface LineSink {
-  print(text: string): void;
-  log(text: string): void;
-}
 
 export interface AgentLineOptions {
   /** Also show reasoning. */
@@ -25,45 +20,14 @@ const longestToolText = 200;
 /** Renders what an agent says and does. */
 export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, root }: AgentLineOptions) => {
   const { style, symbols } = terminal;
-
-  /** The last output did not end with a newline. */
-  let lineIsOpen = false;
-  /** The end of an open line on an interactive terminal. It fills no row, and is written with what follows. */
-  let held = '';
-
-  const endLine = () => {
-    if (!lineIsOpen) return;
-    lineIsOpen = false;
-    sink.print(`${held}\n`);
-    held = '';
-  };
-  /** A very long line arrives in pieces. */
-  const printPlain = (text: string) => {
-    if (terminal.isInteractive) return printRows(text);
-    terminal.print(text);
-    lineIsOpen = !text.endsWith('\n');
-  };
-  /** On an interactive terminal each row of an open line ends with a newline, as it is followed by the status line. */
-  const printRows = (text: string) => {
-    const whole = `${held}${text}`;
-    lineIsOpen = !whole.endsWith('\n');
-    if (!lineIsOpen) {
-      held = '';
-      return sink.print(whole);
-    }
-    const end = whole.lastIndexOf('\n') + 1;
-    const { rows, rest } = fullRows(whole.slice(end), terminal.columns);
-    held = rest;
-    const lines = whole.slice(0, end) + rows.map((row) => `${row}\n`).join('');
-    if (lines !== '') sink.print(lines);
-  };
+  const openLine = createOpenLine(terminal, sink);
 
   const print = (line: string) => {
-    endLine();
+    openLine.end();
     sink.print(`${line}\n`);
   };
   const log = (line: string) => {
-    endLine();
+    openLine.end();
     sink.log(`${line}\n`);
   };
 
@@ -77,11 +41,11 @@ export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, 
   };
 
   return {
-    endLine,
+    endLine: openLine.end,
     show(event: AgentEvent): void {
       switch (event.type) {
         case 'text':
-          return event.plain ? printPlain(event.text) : printMessage(event.text);
+          return event.plain ? openLine.print(event.text) : printMessage(event.text);
         case 'tool':
           return printTool(event);
         case 'tool-result':

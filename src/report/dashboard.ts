@@ -5,7 +5,7 @@ import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { dayTime, duration, secondsTime } from '../text/format.ts';
-import { type BoardRun, renderBoard } from './board.ts';
+import { type DashboardRun, renderDashboard } from './render-dashboard.ts';
 import type { Canvas } from './canvas.ts';
 import { costText } from './figures.ts';
 import { createFooter } from './footer.ts';
@@ -41,7 +41,7 @@ export interface Dashboard {
   dispose(): void;
 }
 
-/** What the board knows about a run. */
+/** What the dashboard knows about a run. */
 interface Progress {
   readonly iteration: number;
   readonly maxIterations: number | null;
@@ -56,7 +56,7 @@ interface Progress {
   readonly waitsUntilMs: number | null;
 }
 
-/** Shows several runs on one terminal: if it is interactive, a board that is redrawn; otherwise one line per step. */
+/** Shows several runs on one terminal: if it is interactive, a dashboard that is redrawn; otherwise one line per step. */
 export const createDashboard = (terminal: Terminal, changes: readonly string[]): Dashboard => {
   const startedAt = performance.now();
   const queued = new Set(changes);
@@ -75,7 +75,7 @@ export const createDashboard = (terminal: Terminal, changes: readonly string[]):
       elapsedMs: performance.now() - startedAt,
       cost: costText([...usages.values()].reduce<Usage | null>(addUsage, null)),
     };
-    return renderBoard(state, terminal);
+    return renderDashboard(state, terminal);
   });
   const log = (text: string) => footer.log(`${messageLines(text, terminal).join('\n')}\n`);
   const leave = (change: string) => {
@@ -172,7 +172,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
   }
 };
 
-const boardRun = (change: string, run: Progress): BoardRun => ({
+const boardRun = (change: string, run: Progress): DashboardRun => ({
   change: oneLine(change),
   isWaiting: run.waitsUntilMs !== null,
   iteration: run.iteration === 0 ? '' : `#${run.iteration}${run.maxIterations === null ? '' : `/${run.maxIterations}`}`,

@@ -34,7 +34,7 @@ export interface ChangeOverview {
     /** Whether the run's branch has landed on its base; null if there is no branch, or no commit on it. */
     readonly landed: boolean | null;
   } | null;
-  /** The process of the batch that has yet to start it. */
+  /** The process of the batch that has not started it yet. */
   readonly queued: { readonly pid: number; readonly host: string; readonly since: string } | null;
   /** What workers do with it; missing without a queue, null if they do not have it. */
   readonly remote?: { readonly text: string; readonly status: string; readonly iteration: number | null } | null;

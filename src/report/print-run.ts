@@ -24,7 +24,7 @@ export interface StatusRequest {
   readonly isDeleted?: boolean;
 }
 
-/** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
+/** Prints the last run of a change. Reads only the end of the history, unless all iterations are requested. */
 export const printRun = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
   const { view: saved, damage } = await readRun(project, change);
@@ -57,9 +57,16 @@ export const printRun = async (change: string, request: StatusRequest): Promise<
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
   const kept = hasHandover(project, change) ? { handover: await keptNotes(change, request) } : {};
-  const lines = renderRun(shown, { ...facts, ...kept, records, alive, table: true }, canvasOf(terminal));
+  const isLanded = await hasLanded(shown, project);
+  const lines = renderRun(shown, { ...facts, ...kept, records, alive, isLanded, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
 };
+
+/** Whether the branch of a run has landed. Imported only when needed. */
+const hasLanded = async ({ change, run, status, workspace }: RunView, project: Project): Promise<boolean> =>
+  status === 'complete' &&
+  Boolean(workspace?.branch) &&
+  (await import('../store/landed.ts')).readLanded(project, change)?.run === run;
 
 /** The notes for the next iteration. Imported only when needed. */
 const keptNotes = async (
@@ -67,13 +74,13 @@ const keptNotes = async (
   { project, env }: Pick<StatusRequest, 'project' | 'env'>,
 ): Promise<HandoverNotes> => (await import('../store/handover.ts')).loadHandover({ project, change, env });
 
-/** A change that a batch has yet to start. Imported only when needed. */
+/** A change that a batch has not started yet. Imported only when needed. */
 const queueLines = async (change: string, owner: LockOwner, { style, symbols }: Canvas): Promise<string[]> => {
   const { queueText } = await import('../store/run-lock.ts');
   return [
     `${style('dim', symbols.queued)} ${style('bold', oneLine(change))}  Queued: ${queueText(owner, new Date())}.`,
     '',
-    `  ${style('dim', 'Take it out')} ${commandLine('spool', 'stop', change)}`,
+    `  ${style('dim', 'Remove     ')} ${commandLine('spool', 'stop', change)}`,
   ];
 };
 

@@ -18,6 +18,7 @@ export const queuedRow = (row: QueuedChange, view: RunView | null): RunRow => {
     finishedIterations: view?.finishedIterations ?? 0,
     maxIterations: view?.maxIterations ?? null,
     tasks: view?.tasks ?? null,
+    proof: view?.proof ?? null,
     startedAt: status === 'queued' || view === null ? row.queued_at.toISOString() : view.startedAt,
     endedAt: isOver ? (view?.endedAt ?? null) : null,
     elapsedMs: view === null ? 0 : timesNow(row, view).elapsedMs,

@@ -138,7 +138,7 @@ const extraText = ({ priority, labels }: QueuedChange): string =>
   [priority === 0 ? '' : `, priority ${priority}`, labels.length === 0 ? '' : `, for ${labels.join(' ')}`].join('');
 
 const totalText = ({ cost_usd: costUsd, epoch }: QueuedChange): string =>
-  `${costText({ costUsd })} in ${epoch} attempts, those that were lost included`;
+  `${costText({ costUsd })} in ${epoch} attempts, including lost ones`;
 
 /** The saved time of a run that is running is that of its last event. */
 export const timesNow = (row: QueuedChange, view: RunView): Pick<RunView, 'elapsedMs' | 'status'> => {
@@ -150,7 +150,7 @@ export const timesNow = (row: QueuedChange, view: RunView): Pick<RunView, 'elaps
 
 const nextFor = ({ id, state, detail }: QueuedChange, view: RunView | null): Next[] => {
   const on = (command: string, ...more: readonly string[]) => commandLine('spool', command, id, ...more);
-  const look: Next[] = view === null ? [] : [['Look', on('logs')]];
+  const look: Next[] = view === null ? [] : [['Look at it', on('logs')]];
   switch (state) {
     case 'running':
     case 'queued':
@@ -164,7 +164,7 @@ const nextFor = ({ id, state, detail }: QueuedChange, view: RunView | null): Nex
     case 'stopped':
       return [['Resume', on('resume')], ...look];
     case 'complete':
-      return detail?.startsWith('landed ') ? look : [['Land', on('land')], ...look];
+      return detail?.startsWith('landed ') ? look : [['Publish', on('publish')], ['Land', on('land')], ...look];
     default:
       return [['Try again', commandLine('spool', 'queue', 'add', id)], ...look];
   }

@@ -3,6 +3,7 @@ import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/task
 import { countTasks } from '../changes/tasks/task.ts';
 import { asUserError } from '../errors.ts';
 import type { Usage } from '../ralph/agent-events.ts';
+import type { ProofCount } from '../ralph/proof.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
@@ -33,6 +34,8 @@ export interface RunRow {
   readonly finishedIterations: number;
   readonly maxIterations: number | null;
   readonly tasks: TaskCount | null;
+  /** What its last gate has proven; null if no gate has looked for scenarios. */
+  readonly proof: ProofCount | null;
   /** When the run was started, or the change was queued; empty if its state cannot be read. */
   readonly startedAt: string;
   readonly endedAt: string | null;
@@ -50,7 +53,7 @@ export interface RunRow {
 }
 
 /**
- * Whether a list shows a run unless all are wanted: runs of archived changes are left out, and complete ones of deleted
+ * Whether a list without --all shows a run: runs of archived changes are left out, and complete ones of deleted
  * changes.
  */
 export const isListed = ({ archived, deleted, status }: RunRow): boolean =>
@@ -122,6 +125,7 @@ const emptyRow = {
   finishedIterations: 0,
   maxIterations: null,
   tasks: null,
+  proof: null,
   startedAt: '',
   endedAt: null,
   elapsedMs: 0,
@@ -170,6 +174,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
     finishedIterations,
     maxIterations,
     tasks: status === 'running' || view.tasks === null ? await tasksOf(project, view) : view.tasks,
+    proof: view.proof ?? null,
     startedAt,
     endedAt,
     elapsedMs: status === 'running' ? elapsedNow(project, view, now) : view.elapsedMs,

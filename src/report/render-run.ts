@@ -11,12 +11,14 @@ import { nextCommands, summarise, type SummaryFacts } from './summary.ts';
 import { wrap } from './wrap.ts';
 
 export interface RunFacts extends SummaryFacts {
-  /** The process of the run is there. */
+  /** The process of the run exists. */
   readonly alive: boolean;
   /** What the run does now. */
   readonly activity?: string | null;
   /** The ids of processes that are left of a run that was killed. */
   readonly leftovers?: readonly number[];
+  /** Whether the branch of the run has landed. */
+  readonly isLanded?: boolean;
   /** Renders a row for each of the records. */
   readonly table: boolean;
 }
@@ -27,7 +29,7 @@ export interface RunFacts extends SummaryFacts {
  */
 export const renderRun = (saved: RunView, facts: RunFacts, canvas: Canvas): string[] => {
   const view = { ...saved, status: currentStatus(saved, facts.alive) };
-  const { records, activity, leftovers = [] } = facts;
+  const { records, activity, leftovers = [], isLanded = false } = facts;
   const lines = [
     ...title(view, canvas),
     ...(activity && view.status === 'running' && !view.pausedAt ? fact('Now', activity, canvas) : []),
@@ -35,7 +37,7 @@ export const renderRun = (saved: RunView, facts: RunFacts, canvas: Canvas): stri
     ...summarise(view, facts, canvas),
     ...(facts.table ? recordLines(view, records, canvas) : []),
     '',
-    ...nextCommands(view, { records, leftovers }, canvas),
+    ...nextCommands(view, { records, leftovers, isLanded }, canvas),
   ];
   return lines.map(canvas.symbols.replace);
 };

@@ -3,7 +3,7 @@ import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
 import { dayTime } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
-/** Describes a request of another process to those who watch the run. Returns null if an event says more. */
+/** Describes a request of another process, for the output of the run. Returns null if an event says more. */
 export const requestText = (command: ControlCommand, view: RunView): string | null => {
   const when = isWorking(view) ? ' after this iteration' : '';
   switch (command) {

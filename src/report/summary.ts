@@ -1,6 +1,7 @@
 import { hasArchive } from '../changes/folders.ts';
 import { type Uncommitted } from '../ralph/events.ts';
 import { agentKey } from '../ralph/plan.ts';
+import { shortCountText } from '../ralph/proof-rows.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
@@ -117,12 +118,7 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
   return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...others].join(', ');
 };
 
-/** `3/5 proven, 1 failing, 1 unlinked` */
-const scenariosText = ({ proof }: RunView): string => {
-  if (proof === undefined) return '';
-  const others = (['failing', 'stale', 'linked', 'unlinked'] as const).filter((state) => proof[state] > 0);
-  return [`${proof.proven}/${proof.total} proven`, ...others.map((state) => `${proof[state]} ${state}`)].join(', ');
-};
+const scenariosText = ({ proof }: RunView): string => (proof === undefined ? '' : shortCountText(proof));
 
 /** `2 by codex:some-model, 1 passed · open: no test for the empty list` */
 const reviewsText = ({ reviews, gate, status }: RunView): string => {
@@ -145,11 +141,13 @@ export const commandLines = (next: readonly Next[], style: Canvas['style']): str
 interface NextFacts extends Pick<SummaryFacts, 'records'> {
   /** The ids of processes that are left of a run that was killed. */
   readonly leftovers: readonly number[];
+  /** Whether the branch of the run has landed. */
+  readonly isLanded?: boolean;
 }
 
 export type Next = readonly [label: string, command: string];
 
-const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
+const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFacts): Next[] => {
   const { change } = view;
   const on = (...words: readonly string[]): string => commandLine('spool', words[0]!, change, ...words.slice(1));
   const review: Next[] = view.files.length > 0 ? [['Review', on('diff', '--all')]] : [];
@@ -173,7 +171,8 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
       return [
         ...review,
         ...trouble,
-        ...(view.workspace?.worktree
+        ...(hasOwnCommits(view) && !isLanded ? [['Publish', on('publish')] as const] : []),
+        ...(view.workspace?.worktree && !isLanded
           ? [['Land', on('land')] as const]
           : hasOpenTasks(view) || !hasArchive(view.source)
             ? []
@@ -204,6 +203,10 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
       return [['Try again', newRun(view)], ...permissions, ...trouble, ...review];
   }
 };
+
+/** Whether the run has a branch of its own with commits. */
+const hasOwnCommits = ({ workspace, commits }: RunView): boolean =>
+  Boolean(workspace?.branch) && (commits?.count ?? 0) > 0;
 
 const hasOpenTasks = ({ tasks }: RunView): boolean => tasks !== null && tasks.done < tasks.total;
 

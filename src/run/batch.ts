@@ -101,14 +101,14 @@ const takenOut = (change: string): BatchOutcome => ({
   change,
   result: null,
   view: null,
-  note: 'taken out of the queue',
+  note: 'removed from the queue',
   isTakenOut: true,
 });
 
 /** How often the queue is looked at. */
 const queueMs = 500;
 
-/** Lists the changes that have yet to start, and announces those that another process takes out of the queue. */
+/** Lists the changes that have not started yet, and announces those that another process removes from the queue. */
 const watchQueue = (
   specs: readonly RunSpec[],
   { announce, onSkipped }: BatchServices,
@@ -117,7 +117,7 @@ const watchQueue = (
   const queue = openQueue(specs[0]!.project, [...left]);
   const drop = (change: string): void => {
     if (!left.delete(change)) return;
-    announce(`${change} was taken out of the queue.`);
+    announce(`${change} was removed from the queue.`);
     onSkipped(change);
   };
   const timer = setInterval(() => [...left].filter(queue.isTakenOut).forEach(drop), queueMs).unref();

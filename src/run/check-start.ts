@@ -14,6 +14,7 @@ import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
 import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
 import { withScenarioCommands } from './plan/scenario-commands.ts';
+import { checkRedFirst } from './plan/red-first.ts';
 import { checkReviewer } from './plan/reviewer.ts';
 import { checkRepository } from './workspace/repository.ts';
 import type { RunSpec } from './spec.ts';
@@ -57,6 +58,7 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   if (!spec.newChange) await checkScenarios(spec, planned.plan);
+  await checkRedFirst({ ...spec, ...planned, ...found, env });
   const usable = usableAgents(planned.plan, spec, services);
   checkReviewer({ ...planned.plan, hasGit: found.repository !== null }, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });

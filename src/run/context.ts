@@ -17,7 +17,7 @@ import type { Redactor } from '../secrets/redact.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import type { RunControl } from './control.ts';
 import type { Batch, ClusterRun, Reporter, RunServices } from './services.ts';
-import type { TrustedRuns } from './trust.ts';
+import type { TrustedRuns } from './trust-runs.ts';
 import type { StopSignals } from '../process/signals.ts';
 
 /** What the agent is asked to do. */

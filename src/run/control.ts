@@ -33,13 +33,12 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
   const { emit, view, batch } = run;
   const [stop, kill] = [new AbortController(), new AbortController()];
   const disposed = new AbortController();
-  const waits = new Set<() => void>();
+  const waits = createWaits();
   // Every process of the run adds a listener.
   setMaxListeners(0, stop.signal, kill.signal);
   followSignal(signals.stop, stop, disposed.signal);
   followSignal(signals.kill, kill, disposed.signal);
-  const wake = () => waits.forEach((end) => end());
-  stop.signal.addEventListener('abort', wake, { signal: disposed.signal });
+  stop.signal.addEventListener('abort', waits.endAll, { signal: disposed.signal });
 
   let requested: Requested = batch?.requested() ?? null;
   let hasStarted = false;
@@ -58,7 +57,7 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
     if (requested === before) return;
     announce(command, id);
     if (requested === 'stop') stop.abort();
-    wake();
+    waits.endAll();
   };
   const watch = watchControl(run, {
     onRequest: handle,
@@ -73,17 +72,9 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
       return requested === 'pause';
     },
     takeRequests: watch.look,
-    wait: (ms) =>
-      new Promise((resolve) => {
-        const end = (): void => {
-          clearTimeout(timer);
-          waits.delete(end);
-          resolve();
-        };
-        const timer = setTimeout(end, Math.max(1, ms));
-        waits.add(end);
-        if (stop.signal.aborted) end();
-      }),
+    wait: async (ms) => {
+      if (!stop.signal.aborted) await waits.add(ms);
+    },
     started: () => {
       hasStarted = true;
       if (requested !== null) announce(requested, '');
@@ -93,5 +84,23 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
       disposed.abort();
       signals.dispose();
     },
+  };
+};
+
+/** Waits that can all be ended early. */
+const createWaits = () => {
+  const open = new Set<() => void>();
+  return {
+    add: (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          open.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, Math.max(1, ms));
+        open.add(end);
+      }),
+    endAll: (): void => open.forEach((end) => end()),
   };
 };

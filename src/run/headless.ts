@@ -5,7 +5,7 @@ import { findHarness, missingBinary } from '../harness/registry.ts';
 import { openSession } from '../harness/open-session.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
-import { prepareRuns } from './prepare.ts';
+import { prepareRuns } from './prepare-runs.ts';
 import type { CommonServices, RunServices } from './services.ts';
 import { startRun } from './start.ts';
 
@@ -26,7 +26,7 @@ export interface HeadlessRequest extends Pick<RunServices, 'reporter' | 'onStopS
 
 type Agents = Pick<CommonServices, 'findHarness' | 'openSession' | 'missingAgent'>;
 
-/** Runs a change with nobody at a terminal: for a program, or for a worker. */
+/** Runs a change without a terminal: for a program, or for a worker. */
 export const startHeadless = async (request: HeadlessRequest): Promise<RunResult> => {
   const { project, change, from = null, prompt, settings, env, trustProject, adapt = (agents) => agents } = request;
   const target = await changeOf(project, change, from);

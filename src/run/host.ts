@@ -15,6 +15,7 @@ import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import { createHandover, type Handover } from './handover.ts';
 import type { NextIteration } from './services.ts';
+import { addProofToCommit } from './work/commit-proof.ts';
 import { createWorkTracker } from './work/track.ts';
 import { saveWhile } from './work/unfinished.ts';
 import { scenariosToProve } from './gate/proof-gate.ts';
@@ -32,28 +33,14 @@ export const createLoopHost = (context: RunContext): LoopHost => {
   const runAgent = createAgentRunner(context);
   let tasksBefore: readonly Task[] = [];
   const { control } = context;
-  const mayWait = () => control.received() === null && !control.isPauseRequested();
-  const waitFor = async (ms: number): Promise<void> => {
-    work.invalidate();
-    if (mayWait()) await control.wait(ms);
-  };
   return {
+    ...createWaits(control, work.invalidate),
     now: () => new Date(),
     monotonicMs: () => performance.now(),
     elapsedMs: context.elapsedMs,
     random: () => Math.random(),
     totals: context.view,
     usageOfOthers: () => context.batch?.usageOfOthers() ?? null,
-    wait: (ms) => waitFor(Math.min(ms, maxTimerMs)),
-    // In short steps, because the clock may be set and the machine may sleep.
-    waitUntil: async (ms) => {
-      while (Date.now() < ms && mayWait()) await waitFor(Math.min(ms - Date.now(), 1000));
-    },
-    waitForResume: async (ms) => {
-      work.invalidate();
-      const isPaused = () => control.received() === null && control.isPauseRequested();
-      while (Date.now() < ms && isPaused()) await control.wait(Math.min(ms - Date.now(), 1000));
-    },
     isPauseRequested: control.isPauseRequested,
     stopSignal: control.received,
     contextId: () => contextId(loadContext(changeRef(context)).text),
@@ -80,8 +67,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if (isResumed) context.guard.before();
       const report = await checkPromise(iteration, ended);
       if (report !== null) work.invalidate();
+      if (report?.passed === false && context.plan.gate.requireScenarios) await work.afterGate(iteration);
       return report;
     },
+    addProofToCommit: (record) => addProofToCommit(context, record),
     withoutSecrets: (record) => boundRecord(record, context.redactor),
     save: async (record) => {
       ensureRunState(context);
@@ -94,6 +83,28 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     tasks: async () => countWorkspaceTasks(context),
     completedTasks: async () => newlyDone(tasksBefore, workspaceTasks(context) ?? []),
     emit: context.emit,
+  };
+};
+
+type Waits = Pick<LoopHost, 'wait' | 'waitUntil' | 'waitForResume'>;
+
+/** Waits in short steps for a time of day, because the clock may be set and the machine may sleep. */
+const createWaits = (control: RunContext['control'], onWait: () => void): Waits => {
+  const mayWait = () => control.received() === null && !control.isPauseRequested();
+  const isPaused = () => control.received() === null && control.isPauseRequested();
+  const waitFor = async (ms: number): Promise<void> => {
+    onWait();
+    if (mayWait()) await control.wait(ms);
+  };
+  return {
+    wait: (ms) => waitFor(Math.min(ms, maxTimerMs)),
+    waitUntil: async (ms) => {
+      while (Date.now() < ms && mayWait()) await waitFor(Math.min(ms - Date.now(), 1000));
+    },
+    waitForResume: async (ms) => {
+      onWait();
+      while (Date.now() < ms && isPaused()) await control.wait(Math.min(ms - Date.now(), 1000));
+    },
   };
 };
 

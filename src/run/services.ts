@@ -5,9 +5,10 @@ import type { OpenSession } from '../harness/session.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { Stop } from '../ralph/events.ts';
+import type { ProvingWorker } from '../ralph/proof.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
 import type { Request, Requested } from '../ralph/control.ts';
-import type { TrustedRuns } from './trust.ts';
+import type { TrustedRuns } from './trust-runs.ts';
 
 /** What a run needs from its caller: a command line, a page, a program. */
 export interface RunServices {
@@ -38,6 +39,8 @@ export interface RunServices {
 export interface ClusterRun {
   /** Marks the processes of this attempt: another worker on this machine may have started the same run. */
   readonly tag: string;
+  /** Who runs it, as the proof of the change says. */
+  worker(): ProvingWorker;
   /** Reserves an iteration in the shared budget. Returns why it must not start; null if it may. */
   admit(next: NextIteration): Promise<Stop | null>;
   /** Publishes the work and the state of the run. */
@@ -92,7 +95,7 @@ export interface Batch {
   usageOfOthers(): Usage | null;
   /** Runs work that only one run may do at a time. */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** What was asked of all runs, which applies to those that have yet to start. */
+  /** What was requested for all runs. It also applies to those that have not started yet. */
   requested(): Requested;
   request(request: Request): void;
   /** Agents that keep a database get a separate one. */

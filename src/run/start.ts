@@ -19,11 +19,12 @@ import { createHandover } from './handover.ts';
 import { createLoopHost } from './host.ts';
 import { createChangeOf } from './new-change.ts';
 import { createNotifier } from './notify/notify.ts';
-import { openRun, type OpenedRun } from './open.ts';
+import { openRun, type OpenedRun } from './open-run.ts';
 import type { Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { announceUnsettled } from './gate/changed-goal.ts';
+import { withFinalCommit } from './work/commit-proof.ts';
 import { countWorkspaceTasks } from './workspace/tasks.ts';
 
 /** The maximum number of guarded files that are announced. */
@@ -74,7 +75,8 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
   if (!plan.gate.allowTampering) await announceUnsettled(context);
   deadline.giveGrace(options.stopGrace);
   try {
-    const reason = await runLoop(plan, initialLoopState(planned), createLoopHost({ ...context, emit: emitAndNotify }));
+    const state = await initialLoopState(context, planned);
+    const reason = await runLoop(plan, state, createLoopHost({ ...context, emit: emitAndNotify }));
     if (reason === 'complete') await recordComplete(context);
     const ended = view();
     await notifier.ended(ended);
@@ -101,9 +103,15 @@ const recordComplete = async ({ project, plan, workspace, guard, env }: RunConte
   if (tip !== null) recordTip(folder, plan.run, tip);
 };
 
-const initialLoopState = ({ previous, cooldowns }: Planned): LoopState => ({
-  last: previous?.last ?? null,
-  earlier: previous?.earlier ?? null,
-  cooldowns: new Map(Object.entries(cooldowns)),
-  pending: previous?.view.pending ?? null,
-});
+const initialLoopState = async (
+  { tree }: Pick<RunContext, 'tree'>,
+  { previous, cooldowns }: Planned,
+): Promise<LoopState> => {
+  const pending = previous?.view.pending ?? null;
+  return {
+    last: previous?.last ?? null,
+    earlier: previous?.earlier ?? null,
+    cooldowns: new Map(Object.entries(cooldowns)),
+    pending: pending && tree ? await withFinalCommit(tree, pending) : pending,
+  };
+};

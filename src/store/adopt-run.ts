@@ -1,4 +1,5 @@
 import { readSafely } from '../files/safe.ts';
+import type { Ledger } from '../ralph/proof.ts';
 import { isResumable, type RunView } from '../ralph/view.ts';
 import type { ChangeRef } from './change-ref.ts';
 import { adoptHandover } from './handover.ts';
@@ -8,13 +9,14 @@ import { withWorkspace, writeTransferred } from './transfer.ts';
 import { recordBase } from './user-record/branches.ts';
 import { userRecordFolder } from './user-record/folder.ts';
 import { saveVersion } from './user-record/identity.ts';
+import { adoptLedger } from './user-record/ledger.ts';
 import { appendLine, linesIn } from './user-record/lines.ts';
 
 /*
  * Brings a run of a worker into a project whose user may land it, continue it, and have runs of their own. The worker is
  * another user, whose agents may have written what it sends. So only what describes this run is taken: no context, no
  * accepted goal, no landing, no prompt, no other run, and no command that was set on the worker's machine. Its handover
- * notes are quoted in prompts anyway.
+ * notes are quoted in prompts anyway, and its ledger names the worker.
  */
 
 export interface AdoptedRun {
@@ -26,9 +28,12 @@ export interface AdoptedRun {
   readonly base: string;
   /** All files of the change, as the worker has sent them. */
   readonly files: ReadonlyMap<string, Buffer>;
+  /** What is believed of its ledger; null if there is none. */
+  readonly ledger: Ledger | null;
 }
 
-export const adoptRun = (of: ChangeRef, { view: sent, prompt, branch, base, files }: AdoptedRun): void => {
+export const adoptRun = (of: ChangeRef, adopted: AdoptedRun): void => {
+  const { view: sent, prompt, branch, base, files, ledger } = adopted;
   const { project, change } = of;
   const { run } = sent;
   const view = withWorkspace(of, withoutCommands(sent)) as RunView;
@@ -41,6 +46,7 @@ export const adoptRun = (of: ChangeRef, { view: sent, prompt, branch, base, file
   addLines(checkpointsFile(folder), linesAbout(run, files.get('record/checkpoints')));
   addLines(stepsFile(folder), [`${run} running`, ...(isResumable(view) ? [] : [`${run} ${view.status}`])]);
   adoptHandover(of, run, files.get('record/handover.json'));
+  if (ledger !== null) adoptLedger(of, ledger);
   writeStart(project, view);
   writeState(project, view);
 };

@@ -24,7 +24,7 @@ interface ControlRequest {
   readonly at: string;
   /** Each request counts once, wherever it is read. */
   readonly id: string;
-  /** It also applies to the runs that the same process has yet to start. */
+  /** It also applies to the runs that the same process has not started yet. */
   readonly wholeBatch: boolean;
 }
 

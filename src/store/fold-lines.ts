@@ -24,7 +24,7 @@ export type Folded =
       readonly view: RunView;
       readonly line: Pick<JournalLine, 'seq' | 'at'>;
     }
-  /** Spool has written it, and it is not wanted. */
+  /** Spool has written it, but it is not needed. */
   | { readonly kind: 'left-out' }
   /** It does not count. */
   | { readonly kind: 'ignored' };

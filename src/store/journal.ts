@@ -37,19 +37,14 @@ const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
 ]);
 
 /**
- * Opens the journal of a run, and appends to what is there. Output of an agent reaches the disk within `flushMs`, all
+ * Opens the journal of a run, and appends to it. Output of an agent reaches the disk within `flushMs`, all
  * other events at once. Nothing is synced: only the history must survive a power cut.
  */
 export const openJournal = (file: string, { redactor, onProblem }: JournalOptions): Journal => {
   const lines = openJournalLines(file, onProblem);
   const clean = createIncrementalRedactor<RunView>(redactor);
-  const output = createOutputText(redactor);
   let timer: NodeJS.Timeout | null = null;
   let lastView: RunView | null = null;
-  let iteration = 0;
-  let left = maxAgentText;
-  /** The usage since `left` ran out. The view needs it. */
-  let droppedUsage: Usage | null = null;
 
   const write = (event: RunEvent): number => {
     const view = lastView!;
@@ -60,53 +55,24 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
       ...(lines.needView() && { view: publicView(view, clean) }),
     });
   };
-  /** Who says what is written next. */
-  let speaker: 'agent' | 'reviewer' = 'agent';
-  const writeAgent = (event: AgentEvent): number => write({ type: speaker, event });
-
-  const appendAgent = (event: AgentEvent): void => {
-    if (left <= 0) {
-      if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
-      return;
-    }
-    if (isOutput(event)) {
-      output.add(event);
-      left -= event.text.length + lineOverhead;
-    } else {
-      output.take().forEach(writeAgent);
-      left -= writeAgent(withBoundedTexts(event, redactor));
-    }
-    if (left > 0) return;
-    output.take().forEach(writeAgent);
-    // The text that it holds back is no longer complete.
-    output.reset();
-    write({
-      type: 'notice',
-      text: `The journal leaves out the rest of this output. The log of iteration ${iteration} contains all of it.`,
-    });
-  };
+  const agent = createAgentWriter(redactor, write);
 
   const flush = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    output.take().forEach(writeAgent);
+    agent.writeOutput();
     lines.flush();
   };
 
   const append = (event: RunEvent): void => {
     if (event.type === 'agent' || event.type === 'reviewer') {
-      speaker = event.type;
-      appendAgent(event.event);
-      if (lines.size() + output.size() > maxBuffered) return flush();
+      agent.append(event.type, event.event);
+      if (lines.size() + agent.size() > maxBuffered) return flush();
       timer ??= setTimeout(flush, flushMs).unref();
       return;
     }
-    if (endsOutput.has(event.type)) output.end();
-    output.take().forEach(writeAgent);
-    if (droppedUsage !== null) writeAgent({ type: 'usage', ...droppedUsage });
-    droppedUsage = null;
-    if (event.type === 'iteration-started' || event.type === 'review-started')
-      [iteration, left] = [event.iteration, maxAgentText];
+    agent.writeRest(endsOutput.has(event.type));
+    if (event.type === 'iteration-started' || event.type === 'review-started') agent.start(event.iteration);
     write(redactor.data(event));
     flush();
   };
@@ -119,6 +85,55 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
     dispose: () => {
       if (lastView !== null) flush();
       lines.close();
+    },
+  };
+};
+
+/** Writes what an agent says and does, up to `maxAgentText` in an iteration. */
+const createAgentWriter = (redactor: JournalOptions['redactor'], write: (event: RunEvent) => number) => {
+  const output = createOutputText(redactor);
+  let iteration = 0;
+  let left = maxAgentText;
+  /** The usage since `left` ran out. The view needs it. */
+  let droppedUsage: Usage | null = null;
+  /** Who says what is written next. */
+  let speaker: 'agent' | 'reviewer' = 'agent';
+  const writeEvent = (event: AgentEvent): number => write({ type: speaker, event });
+  const writeOutput = (): void => output.take().forEach(writeEvent);
+  return {
+    /** The size of the output that is not written yet. */
+    size: output.size,
+    writeOutput,
+    append(by: typeof speaker, event: AgentEvent): void {
+      speaker = by;
+      if (left <= 0) {
+        if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
+        return;
+      }
+      if (isOutput(event)) {
+        output.add(event);
+        left -= event.text.length + lineOverhead;
+      } else {
+        writeOutput();
+        left -= writeEvent(withBoundedTexts(event, redactor));
+      }
+      if (left > 0) return;
+      writeOutput();
+      // The text that it holds back is no longer complete.
+      output.reset();
+      const text = `The journal leaves out the rest of this output. The log of iteration ${iteration} contains all of it.`;
+      write({ type: 'notice', text });
+    },
+    /** Writes what is left before another event. */
+    writeRest(hasEnded: boolean): void {
+      if (hasEnded) output.end();
+      writeOutput();
+      if (droppedUsage !== null) writeEvent({ type: 'usage', ...droppedUsage });
+      droppedUsage = null;
+    },
+    /** The next output is that of this iteration. */
+    start(next: number): void {
+      [iteration, left] = [next, maxAgentText];
     },
   };
 };

@@ -1,4 +1,4 @@
-import type { Evidence, Ledger, Proof, ScenarioProof, ScenarioState } from '../ralph/proof.ts';
+import type { Evidence, Ledger, Proof, ProvingWorker, ScenarioProof, ScenarioState } from '../ralph/proof.ts';
 import {
   count,
   droppedIfInvalid,
@@ -35,6 +35,12 @@ const evidenceFields: Fields<Evidence> = {
 
 const evidence: Shape<Evidence> = object<Evidence>(evidenceFields);
 
+const worker: Shape<ProvingWorker> = object<ProvingWorker>({
+  name: required(text),
+  host: required(orNull(text)),
+  epoch: required(count),
+});
+
 const proof: Shape<Proof> = object<Proof>({
   ...evidenceFields,
   hash: required(text),
@@ -43,6 +49,7 @@ const proof: Shape<Proof> = object<Proof>({
   checkpoint: required(orNull(text)),
   commit: required(orNull(text)),
   at: required(isoTime),
+  worker: droppedIfInvalid(worker),
 });
 
 const scenarioProof: Shape<ScenarioProof> = object<ScenarioProof>({
@@ -64,6 +71,7 @@ export const parseLedger: Shape<Ledger> = object<Ledger>({
   run: required(text),
   iteration: required(count),
   at: required(isoTime),
+  worker: droppedIfInvalid(worker),
   scenarios: required(listOf(scenarioProof)),
   unknown: withFallback(
     [],

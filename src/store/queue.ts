@@ -8,12 +8,12 @@ import type { Project } from './project.ts';
 import { queuedBy } from './state.ts';
 
 /*
- * Each change that a batch has yet to start has a lock file that names the process of the batch, so that a killed batch
+ * Each change that a batch has not started yet has a lock file that names the process of the batch, so that a killed batch
  * leaves nothing in the queue. The first process to rename the file wins: the batch starts the change, or another process
  * removes it from the queue. A file that was deleted means nothing, as an agent may delete the whole state folder.
  */
 
-/** The changes of a batch that have yet to start. */
+/** The changes of a batch that have not started yet. */
 export interface Queue {
   /** Whether another process has taken a change out of the queue. */
   isTakenOut(change: string): boolean;
@@ -78,7 +78,7 @@ const attempt = (work: () => boolean): boolean => {
   }
 };
 
-/** Takes a change out of the queue of a batch, which will not start it. Returns null if it is in none, or starts now. */
+/** Removes a change from the queue of a batch, which will not start it. Returns null if it is in none, or starts now. */
 export const takeOut = (project: Project, change: string): LockOwner | null => {
   const owner = queuedBy(project, change);
   return owner && renameIfThere(queueFile(project, change), takenOutFile(project, change)) ? owner : null;

@@ -11,7 +11,7 @@ export const changesWithRuns = (project: Project): string[] => folderNames(allRu
 export const runsOf = (project: Project, change: string): string[] =>
   folderNames(runsFolder(project, change)).filter((name) => runId.test(name));
 
-/** The last iteration of which a run has a prompt or a log; null if it has none. */
+/** The last iteration for which a run has a prompt or a log; null if there is none. */
 export const lastIterationIn = (project: Project, change: string, run: string): number | null => {
   const numbers = entriesOf(runFolder(project, change, run)).map(
     ({ name }) => /^(\d{4,})\.(?:log|prompt\.md)$/.exec(name)?.[1],

@@ -90,7 +90,7 @@ export interface LineIndex<Entry> {
 }
 
 /**
- * `read` turns a line into an entry, or null for one that is not wanted. Calls at the same time share one scan.
+ * `read` turns a line into an entry, or null to skip it. Calls at the same time share one scan.
  */
 export const createLineIndex = <Entry extends object>(
   path: string,

@@ -76,7 +76,7 @@ export const loopOwner = (project: Project, changeId: string): LockOwner | null 
   lockOwner(lockFile(project, changeId));
 
 /**
- * Returns the process of the batch that has yet to start this change; null if it is in no queue. Nothing depends on the
+ * Returns the process of the batch that has not started this change yet; null if it is in no queue. Nothing depends on the
  * file, so something else in its place counts as none.
  */
 export const queuedBy = (project: Project, changeId: string): LockOwner | null => {

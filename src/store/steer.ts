@@ -23,7 +23,7 @@ export type Answer =
   | { readonly kind: 'taken'; readonly before: RunView | null; readonly view: RunView }
   /** The run has taken it, and a later request as well, which took it back. */
   | { readonly kind: 'overtaken'; readonly view: RunView }
-  /** The run has ended meanwhile, maybe because of the request. */
+  /** The run has ended in the meantime, maybe because of the request. */
   | { readonly kind: 'ended'; readonly view: RunView | null }
   /** The run is still setting up its workspace. It takes the request when it has started. */
   | { readonly kind: 'starting' }
@@ -76,7 +76,7 @@ export const steer = async (
   }
 };
 
-/** Waits until a value is there. */
+/** Waits until there is a value. */
 const appears = async (read: () => unknown): Promise<void> => {
   const deadline = performance.now() + answerMs;
   while (read() === null && performance.now() < deadline) await delay(pollMs);

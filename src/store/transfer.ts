@@ -24,7 +24,7 @@ export interface TransferableFile {
   readonly path: string;
   /** Changes when the file does. */
   readonly stamp: string;
-  /** null if it was deleted meanwhile. */
+  /** null if it was deleted in the meantime. */
   read(): Buffer | null;
 }
 

@@ -11,7 +11,7 @@ export const markdownText = (text: string): string =>
     .replaceAll(/\bgh-(?=\d)/gi, `$&${noWidth}`)
     .replace(/^(?:[-+=]|\d{1,9}(?=[.)]))/, `$&${noWidth}`);
 
-/** The same as code, of which every character can be copied. GitHub finds no mentions in code. */
+/** The same as code, so that every character can be copied. GitHub finds no mentions in code. */
 export const markdownCode = (text: string): string =>
   text.trim() === '' ? '' : `<code>${withoutStructure(text)}</code>`;
 

@@ -10,7 +10,7 @@ export interface WordsFound {
 }
 
 /**
- * Returns the files of the project that the words of a command lead to, whatever the command does with them: also words
+ * Returns the files of the project that the words of a command lead to, regardless of what the command does with them: also words
  * in quotes and here-documents, and parts of words. A folder stands for the files below it. With `all`, also files that
  * are copied and can be run later, and files outside of the project.
  */

@@ -32,8 +32,16 @@ import type { RunView } from '../ralph/view.ts';
 
 export type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 export type { RunEvent } from '../ralph/events.ts';
-export type { ScenarioProof } from '../ralph/proof.ts';
-export type { FileChange, GateReport, GateRun, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
+export type { ProofCount, ScenarioProof } from '../ralph/proof.ts';
+export type {
+  FileChange,
+  GateReport,
+  GateRun,
+  IterationRecord,
+  ReviewReport,
+  TaskCount,
+  AgentSwitch,
+} from '../ralph/record.ts';
 export type { RunView } from '../ralph/view.ts';
 
 /** Every POST must have it: a form or a link of another site cannot send it. */
@@ -69,6 +77,8 @@ export interface Row {
   /** null: unlimited. */
   readonly maxIterations: number | null;
   readonly tasks: TaskCount | null;
+  /** How many scenarios its last gate has proven; null if no gate has looked for any. */
+  readonly proof: ProofCount | null;
   /** Empty if it is not known. */
   readonly startedAt: string;
   readonly endedAt: string | null;
@@ -172,7 +182,7 @@ export interface ChangeDetail {
 export interface ProofDetail extends Pick<Ledger, 'scenarios' | 'unknown'> {
   readonly count: ProofCount;
   /** The gate that checked them last; null if none did. */
-  readonly gate: Pick<Ledger, 'run' | 'iteration' | 'at'> | null;
+  readonly gate: Pick<Ledger, 'run' | 'iteration' | 'at' | 'worker'> | null;
 }
 
 export interface RunDetail extends ChangeDetail {

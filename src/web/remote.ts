@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../git/checkpoint.ts';
+import type { Ledger } from '../ralph/proof.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { RunRow } from '../report/read-run-rows.ts';
@@ -38,5 +39,7 @@ export interface RemoteRun {
   checkpoints(): Promise<
     { readonly mirror: string; readonly checkpoints: readonly Checkpoint[] } | { readonly why: string }
   >;
+  /** Its ledger, as far as it is believed; null if its worker has pushed none. */
+  ledger(): Promise<Ledger | null>;
   follow(request: FollowRequest): AsyncIterable<FollowedEvent>;
 }

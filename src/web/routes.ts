@@ -6,7 +6,7 @@ import type { Project } from '../store/project.ts';
 import { runsOf } from '../store/runs.ts';
 import { withoutControls } from '../text/controls.ts';
 import { createActions } from './actions/actions.ts';
-import type { IterationDetail, IterationPage, TextPage } from './api.ts';
+import type { IterationDetail, IterationPage, ProofDetail, TextPage } from './api.ts';
 import { readBody } from './http/body.ts';
 import { badRequest, notFound } from './http/refusal.ts';
 import type { Route, RouteCall } from './http/router.ts';
@@ -80,6 +80,14 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
     if (!wanted) throw notFound(`${change} has no run yet.`);
     return localRun(readers, change, knownRun(subject, change, wanted));
   };
+  /** Of the run that is shown as the latest one. Without the queue, that of this machine. */
+  const proofOf = async ({ params }: RouteCall): Promise<ProofDetail> => {
+    const change = await knownChange(subject, params.change!);
+    const away = await (remote?.find(change) ?? Promise.resolve(null)).catch(asProblem);
+    const isAway = away !== null && !(away instanceof UserError) && away.view !== null;
+    const sent = isAway ? { view: away.view, ledger: await away.ledger() } : null;
+    return readScenarios({ project, env, change }, sent);
+  };
   const streamOf = (source: RunSource): RunStream => {
     const key = `${source.change} ${source.run}`;
     const known = runStreams.get(key);
@@ -125,9 +133,7 @@ export const createRoutes = ({ project, env, readOnly, remote }: RoutesOptions):
   const routes: readonly Route[] = [
     get('/api/overview', overview.read),
     get('/api/changes/:change', async (call) => runs.change(await rowOf(call))),
-    get('/api/changes/:change/proof', async ({ params }) =>
-      readScenarios({ project, env, change: await knownChange(subject, params.change!) }),
-    ),
+    get('/api/changes/:change/proof', proofOf),
     get(ofRun, async (call) => (await sourceOf(call)).detail()),
     get(`${ofRun}/iterations`, async (call) => iterationsOf(await sourceOf(call), call.query)),
     get(ofIteration, async (call) => iterationOf(await sourceOf(call), iterationNumber(call.params.n!))),

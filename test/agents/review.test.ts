@@ -70,3 +70,38 @@ test.each(['codex', 'claude'])('%s reviews what OpenCode did: it fails once, the
   expect(project.exists(`.spool/worktrees/.review-${change}`)).toBe(false);
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
+
+test('copilot reviews: it may run commands, it may not write, and what it is denied is not a pass', async () => {
+  const project = createProject();
+  let reviews = 0;
+  const model = await startModel({
+    script: ({ iteration, step }, { prompt }) => {
+      const isReview = prompt.includes(`# Review of ${change}`);
+      if (isReview && step === 0) {
+        reviews++;
+        const file = join(project.folder, '.spool', 'worktrees', `.review-${change}`, 'new.txt');
+        const tool = reviews === 1 ? { write: file, content: 'x\n' } : { shell: 'cat part.txt; git diff --stat base' };
+        return { text: 'I look.', tools: [tool] };
+      }
+      if (isReview) return { text: 'It is right.\n\n<verdict>PASS</verdict>' };
+      if (iteration === 0) return { text: 'A title' };
+      if (step === 0) return { text: 'I work.', tools: [{ write: join(project.folder, 'part.txt'), content: 'x\n' }] };
+      return { text: 'All is done.\n\n<promise>COMPLETE</promise>' };
+    },
+  });
+  onTestFinished(() => model.close());
+  const env = {
+    ...agents.opencode!.prepare(project.home, model.url),
+    ...agents.copilot!.prepare(project.home, model.url),
+    PATH: `${agentBin('opencode')}:${agentBin('copilot')}:${project.env.PATH}`,
+  };
+  const args = ['ralph', '--change', change, '--model', agents.opencode!.model, '--max-iterations', '1'];
+
+  const result = await project.start([...args, '--review', `copilot:${agents.copilot!.model}`], { env }).result;
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(project.history()).toMatchObject([{ gate: { review: { harness: 'copilot', verdict: 'pass', attempts: 2 } } }]);
+  expect(Object.values(project.history()[0]!.gate!.review!.tools!)).toEqual([1]);
+  const folder = `.spool/.state/ralph/${change}/runs/${project.state().run}`;
+  expect(project.read(`${folder}/0001.review.log.1`)).toMatch(/denied|not allowed|permission/i);
+});

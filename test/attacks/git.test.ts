@@ -325,7 +325,7 @@ describe('a clone', () => {
 
     expect(project.ran()).toBe('');
     expect(result.code).toBe(0);
-    expect(result.stderr).toContain('Nothing will be committed, git refuses:');
+    expect(result.stderr).toContain('Nothing will be committed, because git refuses:');
   });
 });
 

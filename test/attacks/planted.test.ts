@@ -51,7 +51,7 @@ test('a git in the repository around the project is not run, even if an agent cr
   expect(await start(...run, '--fresh')).toMatchObject({ code: 0 });
   expect(await start(...run, '--fresh')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('git finds another repository') as string,
+    stderr: expect.stringContaining('git finds a different repository') as string,
   });
   expect(await start('accept', change)).toMatchObject({ code: 0 });
   expect(await start(...run, '--fresh')).toMatchObject({ code: 0 });
@@ -217,7 +217,7 @@ const foreign = {
     echo "gitdir: $HOME/other/.git/worktrees/tree" > .git`,
 };
 
-const refused = /git finds another repository for|uses a git repository that is not its own|which does not contain it/;
+const refused = /git finds a different repository for|uses a git repository that is not its own|which does not contain it/;
 
 test.each(Object.entries(foreign))(
   'a project without a repository does not use one that an agent creates with %s',

@@ -120,7 +120,7 @@ test('a link in place of the folder of the change in a worktree is named, and no
 
   expect(resumed).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`.spool/worktrees/c1/${folder} is in its way`) as string,
+    stderr: expect.stringContaining(`.spool/worktrees/c1/${folder} is in the way`) as string,
   });
   expect(resumed.stderr).not.toMatch(/\bcp\b/);
   expect(homeFile(project, 'victim/design.md')).toBe('mine\n');

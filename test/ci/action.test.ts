@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { readAction, runJob, type Step } from '../support/action.ts';
@@ -64,7 +64,7 @@ describe('action.yml', () => {
         expect(job['runs-on']).toBe('ubuntu-latest');
         for (const step of job.steps) {
           expect([step.run, step.uses].filter((one) => one !== undefined)).toHaveLength(1);
-          if (!step.uses?.includes('/spool@')) continue;
+          if (step.uses !== './.spool-action') continue;
           expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(step.with ?? {})));
           expect(step.with).toHaveProperty('change');
           expect(job['timeout-minutes']).toBeLessThanOrEqual(360);
@@ -72,6 +72,27 @@ describe('action.yml', () => {
       }
     }
   });
+});
+
+test.each([
+  ['', `${resolve(root)}: pack --silent\n${resolve(root)}: install --global --no-fund --no-audit ./spool-ralph.tgz\n`],
+  ['1.2.3', 'install --global --no-fund --no-audit spool-ralph@1.2.3\n'],
+  ['none', ''],
+])('installs Spool: version "%s"', async (version, expected) => {
+  const project = createProject();
+  const base = dirname(project.home);
+  const [bin, temp, calls] = [join(base, 'bin'), join(base, 'temp'), join(base, 'calls')];
+  for (const folder of [bin, temp]) mkdirSync(folder);
+  writeFileSync(calls, '');
+  writeFileSync(
+    join(bin, 'npm'),
+    `#!/bin/sh\necho "$PWD: $*" >> '${calls}'\n[ "$1" != pack ] || echo spool-ralph.tgz\n`,
+  );
+  chmodSync(join(bin, 'npm'), 0o755);
+  const env = { ...project.env, PATH: `${bin}:${project.env.PATH}` };
+  const { codes } = await runJob({ inputs: { change, version, run: 'false' }, cwd: project.folder, env, temp });
+  expect(codes.Prepare).toBe(0);
+  expect(readFileSync(calls, 'utf8').replace(`${project.folder}: `, '')).toBe(expected);
 });
 
 test('the scripts run a change in three jobs on new machines: a limit, a cancelled job, and the end', async () => {

@@ -38,7 +38,7 @@ test('a run on a worker is watched, steered and landed from another checkout', a
   const queued = await there('status', change);
   expect(queued.stdout).toMatch(/Queued: the next free worker takes it\.\n(.*\n)*.*Queued .*tester@.*, priority 5/);
   expect((await there('status')).stdout).toMatch(/^queued +002-01_add-ralph-loop/m);
-  expect((await there('stop', change)).stdout).toBe(`${change} was taken out of the queue and will not be started.\n`);
+  expect((await there('stop', change)).stdout).toBe(`${change} was removed from the queue and will not be started.\n`);
   expect((await there('resume', change)).stdout).toBe(`${change} resumes: queued again.\n`);
   expect((await there('pause', change)).stdout).toContain('was queued; paused. Resume with: spool resume');
   expect(await there('pause', change)).toMatchObject({ code: 2, stderr: expect.stringContaining('it is paused') });
@@ -71,7 +71,7 @@ test('a run on a worker is watched, steered and landed from another checkout', a
     code: 2,
     stderr: expect.stringContaining('when the iteration is finished'),
   });
-  expect(await there('land', change)).toMatchObject({ code: 2, stderr: expect.stringContaining('workers have it') });
+  expect(await there('land', change)).toMatchObject({ code: 2, stderr: expect.stringContaining('it is still in the queue') });
   expect((await there('ralph', '--change', change, '--add-context', 'Mind the gap.')).stdout).toBe(
     `Added to the context of ${change}. Iteration 3 on ${hostname()} will read it.\n`,
   );
@@ -88,7 +88,7 @@ test('a run on a worker is watched, steered and landed from another checkout', a
     ' Iteration 3/50',
   ]);
   expect(cluster.calls().map(({ prompt }) => prompt.includes('Mind the gap.'))).toEqual([false, false, true]);
-  expect((await there('status', change)).stdout).toMatch(/Complete: [^]*Land +spool land/);
+  expect((await there('status', change)).stdout).toMatch(/Complete: [^]*Publish +spool publish[^]*Land +spool land/);
 
   // Nothing but the base is left on the remote.
   const landed = await there('land', change);

@@ -54,7 +54,7 @@ test('a hub keeps its data when it is killed, and workers continue with a databa
   expect(passwords.filter((password) => first.output().includes(password))).toEqual([]);
   expect(await project.spool('hub', '--folder', folder)).toMatchObject({
     code: 2,
-    stderr: `spool: A hub runs in ${folder} already (PID ${first.pid}).\n`,
+    stderr: `spool: A hub is already running in ${folder} (PID ${first.pid}).\n`,
   });
   const other = project.start(['hub', '--folder', join(base, 'other'), '--port', port]);
   expect(await other.result).toMatchObject({ code: 1, stderr: expect.stringContaining('Address already in use') });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createCluster, worksFor } from '../support/cluster.ts';
+import { createCluster, forge, worksFor } from '../support/cluster.ts';
 import { usePostgres } from '../support/postgres.ts';
 import { change } from '../support/project.ts';
 
@@ -66,7 +66,6 @@ test.each(['as an explicit setting', 'as a setting of the project'])(
   'a command that a worker has written into the state of a run is not run when it lands, %s',
   async (how) => {
     const cluster = await createCompleted({});
-    // As a worker that lies could do it: a state with another command, announced in the queue.
     const ref = `refs/spool/runs/${change}`;
     const path = 'state/state.json';
     const state = JSON.parse(cluster.onRemote('show', `${ref}:${path}`)) as {
@@ -75,17 +74,7 @@ test.each(['as an explicit setting', 'as a setting of the project'])(
     };
     state.gate.verify = ['touch "$HOME/planted"'];
     if (how === 'as an explicit setting') state.settings.explicit = [...state.settings.explicit, 'verify'];
-    cluster.git('fetch', '--quiet', 'origin', ref);
-    const index = { ...cluster.env, GIT_INDEX_FILE: join(cluster.home, 'forged-index') };
-    const git = (args: string[], input?: string) =>
-      execFileSync('git', args, { cwd: cluster.folder, env: index, input, encoding: 'utf8' }).trim();
-    git(['read-tree', 'FETCH_HEAD']);
-    const blob = git(['hash-object', '-w', '--stdin'], JSON.stringify(state));
-    git(['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`]);
-    const message = cluster.onRemote('log', '-1', '--format=%B', ref);
-    const forged = git(['commit-tree', git(['write-tree']), '-p', 'FETCH_HEAD', '-m', message]);
-    cluster.git('push', '--quiet', '--force', 'origin', `${forged}:${ref}`);
-    await cluster.query('update spool.change set fence = $1', [forged]);
+    await forge(cluster, change, { path, content: JSON.stringify(state) });
 
     const refused = await cluster.there(['land', change]);
     expect(refused).toMatchObject({

@@ -113,7 +113,7 @@ test('roles with few rights do everything, while a newer version of the tables i
   const again = start(worker, 'worker', '--name', 'second', '--metrics', new URL(address).port);
   expect(await again.result).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/--metrics cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE\.\n$/),
+    stderr: expect.stringMatching(/Cannot listen on 127\.0\.0\.1:\d+ \(--metrics\): EADDRINUSE\.\n$/),
   });
   first.kill('SIGTERM');
   expect(await first.result).toMatchObject({ code: 0 });
@@ -127,7 +127,7 @@ test('roles with few rights do everything, while a newer version of the tables i
   await cluster.query('delete from spool.migration');
   expect(await asUser('queue', 'list')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(` have version 0, and this Spool needs ${schemaVersion}. `),
+    stderr: expect.stringContaining(` are at version 0, but this version of Spool needs ${schemaVersion}. `),
   });
 });
 

@@ -63,7 +63,7 @@ test('runs of workers are watched, steered and opened, with those of this machin
   terminal.type('j');
   await terminal.has(/^> queued +003-02/);
   terminal.type('s');
-  await terminal.has(/^Was taken out of the queue and will not be started/);
+  await terminal.has(/^Was removed from the queue and will not be started/);
   await terminal.has(/^> interrupted +003-02_queued .*stopped/);
   terminal.type('r');
   await terminal.has(/^Resumes: queued again/);

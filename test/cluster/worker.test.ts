@@ -44,12 +44,14 @@ test('a worker runs a change from the queue and pushes each iteration', async ()
   // The name is taken on this machine, and on another one.
   expect(await cluster.worker('one').result).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('A worker named one runs on this machine already (PID '),
+    stderr: expect.stringContaining('A worker named one is already running on this machine (PID '),
   });
   const elsewhere = ['--folder', join(cluster.home, 'elsewhere')];
   expect(await cluster.worker('one', ...elsewhere).result).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/A worker named one runs on \S+ already\. Start another one with --name/),
+    stderr: expect.stringMatching(
+      /A worker named one is already running on \S+\. Stop it first, or choose another name with --name/,
+    ),
   });
   worker.kill('SIGTERM');
   expect(await worker.result).toMatchObject({ code: 0 });

@@ -112,7 +112,7 @@ const spending = (rest: string) =>
 
 const promised = `; echo '{"type":"text","part":{"text":"<promise>COMPLETE</promise>"}}'`;
 
-test('the board counts time, shows what each run does, the queue and the totals, and Ctrl-C leaves nothing of it', async () => {
+test('the dashboard counts time, shows what each run does, the queue and the totals, and Ctrl-C leaves nothing of it', async () => {
   const agentOfMany = [spending('until [ -e "$HOME/go" ]; do sleep 0.01; done')];
   const project = createProject({ files: manyFiles, agent: agentOfMany });
   const terminal = openTerminal(project, ['ralph', '--module', '020', '--parallel', '3'], {
@@ -139,7 +139,7 @@ test('the board counts time, shows what each run does, the queue and the totals,
   expect(text().filter((line) => line === 'Stopping… (Ctrl-C again to force quit)')).toHaveLength(1);
 });
 
-test('more runs than rows are counted, and the board fits on the screen', async () => {
+test('more runs than rows are counted, and the dashboard fits on the screen', async () => {
   const project = createProject({
     files: manyFiles,
     agent: [spending('until [ -e "$HOME/go" ]; do sleep 0.01; done') + promised],

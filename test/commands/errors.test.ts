@@ -152,7 +152,7 @@ const rows: Row[] = [
   {
     name: 'no project',
     args: run,
-    says: 'No .spool folder in {folder}/.. or its parents. Run "spool init" in your project first, or start with a sentence: spool ralph "…"',
+    says: 'No .spool folder in {folder}/.. or its parents. Run "spool init" in your project first, or start with a prompt: spool ralph "…"',
     cwd: '..',
   },
   {

@@ -55,6 +55,9 @@ test('rebases the branch, verifies it, and fast-forwards the base and its files'
   expect(project.read('x.txt')).toBe('x\n');
   expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
   expect(project.git('branch', '--list', branch)).toBe('');
+  const next = (await project.spool('status', change)).stdout;
+  expect(next).toContain(`  Archive     spool archive ${change}\n`);
+  expect(next).not.toMatch(/spool (?:land|publish)/);
 });
 
 test('a dry run rebases and verifies, and changes nothing', async () => {
@@ -622,7 +625,7 @@ describe('an incomplete change', () => {
     project.git('worktree', 'add', '-q', '../elsewhere', branch);
     project.git('-C', '../elsewhere', 'commit', '-q', '--allow-empty', '-m', 'by hand');
     project.git('worktree', 'remove', '../elsewhere');
-    expect((await project.spool('land', change)).stderr).toContain('is not complete (it was never run).');
+    expect((await project.spool('land', change)).stderr).toContain('is not complete (it has no runs).');
 
     await project.spool(...run, '--worktree', '--max-iterations', '1');
     expect(await project.spool(...run)).toMatchObject({ code: 0 });

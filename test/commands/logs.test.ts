@@ -153,9 +153,9 @@ test('one iteration is shown as it was, raw, as events or by its prompt, also of
   for (const [args, says2] of [
     [
       ['9'],
-      `The record of iteration 9 of ${change} is not there: run ${project.state().run} has only reached iteration 1.`,
+      `No record for iteration 9 of ${change}: run ${project.state().run} has only reached iteration 1.`,
     ],
-    [['9', '--prompt'], `The prompt of iteration 9 of ${change} is not there: run`],
+    [['9', '--prompt'], `No prompt for iteration 9 of ${change}: run`],
     [['x'], 'n must be a positive whole number (got "x").'],
     [['--run', 'x'], `${change} has no run "x". Available: ${[older, project.state().run].toSorted().join(', ')}.`],
     [['--raw', '--json'], '--raw and --json cannot be used together.'],

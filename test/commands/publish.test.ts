@@ -11,7 +11,10 @@ const pullUrl = 'https://github.com/acme/shop/pull/1';
 /** A project in which a run in a worktree has completed. */
 const worked = async ({ agent = ['echo x > x.txt'], files = {} }: ProjectOptions = {}) => {
   const project = createProject({ files, agent: agent.map((script) => `${script}; ${promise}`) });
-  expect(await project.spool('ralph', change, '--worktree', '--verify', 'true')).toMatchObject({ code: 0 });
+  expect(await project.spool('ralph', change, '--worktree', '--verify', 'true')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`  Publish     spool publish ${change}\n  Land        spool land ${change}\n`),
+  });
   return { project, github: withGithub(project) };
 };
 
@@ -112,7 +115,7 @@ test('a closed pull request is left alone, a merged one is done, and new commits
   github.onRemote('update-ref', '-d', `refs/heads/${branch}`);
   expect(await github.spool('publish', change)).toMatchObject({
     code: 1,
-    stderr: `spool: The pull request of this branch was closed (${pullUrl}), so nothing was pushed. Reopen it with: gh pr reopen 1 --repo acme/shop\n`,
+    stderr: `spool: The pull request of this branch is closed (${pullUrl}), so nothing was pushed. Reopen it with: gh pr reopen 1 --repo acme/shop\n`,
   });
   expect(github.onRemote('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 

@@ -242,7 +242,7 @@ describe('--review', () => {
     project.git('init', '--quiet');
     expect(await project.spool(...run, '--review', 'claude')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('claude, which --review names, is not on PATH'),
+      stderr: expect.stringContaining('The reviewer claude (--review) is not on PATH'),
     });
 
     project.write('.spool/config.json', config);

@@ -113,7 +113,7 @@ describe('pause and resume', () => {
     await project.spool('pause', change);
     expect(await project.start(['resume', change], elsewhere(project)).result).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('is still working on iteration 1 and pauses after it'),
+      stderr: expect.stringContaining('is not paused yet: it pauses after iteration 1'),
     });
     project.write('go-on', '');
     project.write('then', '');
@@ -310,13 +310,15 @@ describe('stop', () => {
     },
   );
 
-  test('a run that does not respond is named, and takes the request later', async () => {
+  test('a run that does not respond is named, and handles the request later', async () => {
     const { project, loop } = await startWaiting([waitsFor('never')]);
     loop.kill('SIGSTOP');
 
     expect(await project.spool('stop', change, '--now')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/has not answered within 3 s \(PID \d+, since .*takes the request as soon as/),
+      stderr: expect.stringMatching(
+        /did not respond within 3s \(PID \d+, since .*It will handle the request as soon as/,
+      ),
     });
     loop.kill('SIGCONT');
 
@@ -356,7 +358,7 @@ describe('stop', () => {
     });
     expect(await project.spool('stop')).toMatchObject({
       code: 2,
-      stderr: 'spool: Pass the change whose run you mean, or --all. Nothing is running.\n',
+      stderr: 'spool: Specify a change, or use --all. Nothing is running.\n',
     });
     expect(await project.spool('stop', change, '--all')).toMatchObject({ code: 2 });
     expect(await project.spool('stop', '--all')).toMatchObject({
@@ -419,7 +421,7 @@ describe('a batch', () => {
     expect(listed[2]).toMatchObject({ change: third, status: 'queued', run: null, iteration: 0, endedAt: null });
     expect((await project.spool('status', third)).stdout).toMatch(
       new RegExp(
-        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Take it out spool stop ${third}\\n$`,
+        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Remove      spool stop ${third}\\n$`,
       ),
     );
     expect(JSON.parse((await project.spool('status', third, '--json')).stdout)).toMatchObject({
@@ -432,25 +434,25 @@ describe('a batch', () => {
         code: 2,
         stderr: expect.stringMatching(
           new RegExp(
-            `^spool: ${third} has not started: it is in the queue of PID .*Take it out of the queue with: spool stop ${third}`,
+            `^spool: ${third} has not started: it is in the queue of PID .*Remove it from the queue with: spool stop ${third}`,
           ),
         ),
       });
 
     expect(await project.spool('stop', '002-03')).toMatchObject({
       code: 0,
-      stdout: `${third} was taken out of the queue of PID ${loop.pid} and will not be started.\n`,
+      stdout: `${third} was removed from the queue of PID ${loop.pid} and will not be started.\n`,
     });
     expect((await project.spool('status')).stdout).not.toContain(third);
     expect(await project.spool('stop', third)).toMatchObject({
       code: 2,
       stderr: `spool: ${third} is not running.\n`,
     });
-    await loop.printed(`${third} was taken out of the queue.`);
+    await loop.printed(`${third} was removed from the queue.`);
     project.write('../home/go-on', '');
 
     expect(await loop.result).toMatchObject({ code: 143 });
-    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* removed from the queue$`, 'm'));
     expect(loop.output()).toMatch(new RegExp(`^${second} +complete`, 'm'));
     expect(existsSync(project.stateFile('', third))).toBe(false);
   });
@@ -464,7 +466,7 @@ describe('a batch', () => {
 
     expect(await loop.result).toMatchObject({ code: 130 });
     expect(loop.output()).toMatch(new RegExp(`^${second} +not started .* interrupted$`, 'm'));
-    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* removed from the queue$`, 'm'));
   });
 
   test('a killed batch leaves no change in the queue', async () => {

@@ -304,7 +304,7 @@ describe('the commands in a task file', () => {
     expect(run.code).toBe(2);
     for (const command of commands) expect(run.stderr).toContain(`task file ${path}  ${command}\n`);
     expect(run.stderr).toMatch(
-      /Trust them with the same command on a terminal, or for one call with SPOOL_TRUST=sha256:/,
+      /Trust them with the same command on a terminal, or for one command with SPOOL_TRUST=sha256:/,
     );
     expect(project.calls()).toEqual([]);
     expect(project.exists('.spool')).toBe(false);

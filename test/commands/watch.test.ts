@@ -194,7 +194,7 @@ test('archived runs are not listed, and queued changes are', async () => {
   terminal.type('p');
   await terminal.has(/has not started: it is in the queue/);
   terminal.type('s');
-  await terminal.has(/^Was taken out of the queue of PID/);
+  await terminal.has(/^Was removed from the queue of PID/);
   await terminal.has(/^1 run · 1 running/);
   project.write('one', '');
   expect(await loop.result).toMatchObject({ code: 143 });

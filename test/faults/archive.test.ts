@@ -197,6 +197,6 @@ test('of two archivings at once, the second says what the first does', async () 
   process.kill(late.pid, 'SIGCONT');
   expect(await late.result).toMatchObject({
     code: 2,
-    stderr: `spool: ${id} was archived or deleted by another process meanwhile. See: spool list --archived\n`,
+    stderr: `spool: ${id} was archived or deleted by another process in the meantime. See: spool list --archived\n`,
   });
 });

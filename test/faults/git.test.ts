@@ -76,7 +76,7 @@ test('an unusable repository is reported, and the loop continues without git', a
   const result = await project.spool(...run);
 
   expect(result.code).toBe(0);
-  expect(result.stderr).toMatch(/Nothing will be committed, git refuses: \S+/);
+  expect(result.stderr).toMatch(/Nothing will be committed, because git refuses: \S+/);
 });
 
 test('an iteration without changes creates no commit', async () => {

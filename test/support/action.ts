@@ -74,6 +74,7 @@ export const runJob = async ({ inputs: given, cwd, env, temp, started }: JobOpti
         ...env,
         CI: 'true',
         GITHUB_ACTIONS: 'true',
+        GITHUB_ACTION_PATH: root,
         GITHUB_OUTPUT: result,
         GITHUB_STEP_SUMMARY: summary,
         RUNNER_TEMP: temp,

@@ -27,6 +27,12 @@ export const withGithub = (project: TestProject, { url = 'https://github.com/acm
   project.git('config', '--global', `url.${remote}.insteadOf`, url);
   project.git('remote', 'add', 'origin', url);
   project.git('push', '--quiet', 'origin', 'main');
+  return withGh(project, remote);
+};
+
+/** The same for a project that has a bare remote. */
+export const withGh = (project: Pick<TestProject, 'home' | 'env' | 'start'>, remote: string) => {
+  const base = dirname(project.home);
   const file = join(base, 'pulls.json');
   const calls = join(base, 'gh-calls.jsonl');
   const folder = join(base, 'bin');

@@ -9,6 +9,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   usage: [text],
   'no-commit': [],
   'review-without-git': [text],
+  'red-first-no-git': [text],
+  'checkpoint-gone': [text, text],
   'no-reviewer': [text, text],
   'old-git': [text, text],
   'not-complete': [text, text],

@@ -163,7 +163,7 @@ const kinds: readonly JsonRules[] = [featureList, prd, taskMaster];
 
 const parse = (text: string): unknown => parseJsonText(text.replace(/^\uFEFF/, ''));
 
-/** Whether a text is a JSON object or array, whatever its file is called. */
+/** Whether a text is a JSON object or array. The name of its file does not matter. */
 export const isJson = (text: string): boolean => /^[\s\uFEFF]*[[{]/.test(text) && valueOf(text) !== undefined;
 
 /** The format of a JSON file. One that is broken, or of no known kind, has no tasks: reading them throws. */

@@ -140,7 +140,7 @@ export interface Section {
   readonly lines: readonly string[];
 }
 
-/** The sections below the wanted headings. */
+/** The sections below headings with these names. */
 export const sectionsBelow = (text: string, isWanted: (heading: Heading) => boolean): Section[] => {
   const found: { readonly heading: Heading; readonly lines: string[] }[] = [];
   let isInside = false;

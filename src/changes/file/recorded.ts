@@ -1,6 +1,6 @@
 /*
  * What a run records of a task file: its path, as the source `file:docs/plans/x.md`, which is part of what identifies the
- * run. Most projects have no such runs and load no more than this.
+ * run. Most projects have no such runs and load only this.
  */
 
 export const sourcePrefix = 'file:';

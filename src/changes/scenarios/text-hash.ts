@@ -12,7 +12,7 @@ export const criterionText = (title: string, body: readonly Pick<ShownLine, 'lin
       .map(({ line, isCode }) => (isCode ? line : line.replace(/^(?:\s*(?:[-*+]|\d{1,9}[.)])(?=\s))+/, ''))),
   ].join('\n');
 
-/** Identifies a text, whatever an editor or a formatter makes of its white space, lists and emphasis. */
+/** Identifies a text. Ignores what editors and formatters change: white space, list marks and emphasis. */
 export const textHash = (text: string): string =>
   Buffer.from(sha256(Buffer.from(wordingOf(text).normalize('NFC'))))
     .toString('hex')

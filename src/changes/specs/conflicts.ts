@@ -2,7 +2,7 @@ import type { Delta } from './delta.ts';
 import { foldName } from './headings.ts';
 import { openBlock, type SpecProblem } from './main-spec.ts';
 
-/** What contradicts itself in a delta, whatever the main spec says. */
+/** What contradicts itself in a delta, regardless of the main spec. */
 export const conflictsIn = (delta: Delta): SpecProblem[] =>
   [...openBlock(delta.openBlock), ...unpairedIn(delta), ...repeatedIn(delta), ...contradictionsIn(delta)].toSorted(
     (a, b) => a.line - b.line,

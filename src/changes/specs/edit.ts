@@ -114,7 +114,7 @@ const refuse = ({ refusals }: Editing, line: number, message: string): void => {
   refusals.push({ file: 'delta', line, message });
 };
 
-/** The name of a requirement that differs only in case or blanks. */
+/** The name of a requirement that differs only in case or whitespace. */
 const alike = ({ parts, byFold }: Editing, name: string, except?: number): string | null => {
   const index = byFold.get(foldName(name))?.find((each) => each !== except);
   return index === undefined ? null : parts[index]!.name;
@@ -132,7 +132,7 @@ const rename = (editing: Editing, { from, to, line }: Delta['renamed'][number]):
   if (byName.has(to)) return refuse(editing, line, `RENAMED: there is a requirement "${to}" already.`);
   const similar = alike(editing, to, source);
   if (similar !== null)
-    return refuse(editing, line, `RENAMED: "${to}" differs from "${similar}" only in case or blanks.`);
+    return refuse(editing, line, `RENAMED: "${to}" differs from "${similar}" only in case or whitespace.`);
   put(editing, source, renamedPart(take(editing, source), to));
   editing.counts.renamed++;
 };
@@ -170,7 +170,7 @@ const add = (editing: Editing, requirement: Requirement): void => {
     return refuse(
       editing,
       line,
-      `ADDED: "${name}" differs from "${similar}" only in case or blanks. Use MODIFIED with that name, or choose another.`,
+      `ADDED: "${name}" differs from "${similar}" only in case or whitespace. Use MODIFIED with that name, or choose another.`,
     );
   put(editing, editing.parts.length, newPart(requirement, editing.lineEnd));
   editing.counts.added++;

@@ -89,7 +89,7 @@ export const ownLines = ({ lines }: Section): readonly Line[] => {
   return end === -1 ? lines : lines.slice(0, end);
 };
 
-/** What a requirement says above the first heading in it, without code. Fields such as `**ID**: …` count if nothing else is there. */
+/** What a requirement says above the first heading in it, without code. Fields such as `**ID**: …` count if there is nothing else. */
 export const statementOf = ({ lines }: Requirement): string => {
   const end = lines.findIndex((line, index) => index > 0 && levelOf(line) !== null);
   const texts = lines
@@ -100,7 +100,7 @@ export const statementOf = ({ lines }: Requirement): string => {
   return (sentences.length > 0 ? sentences : texts).join('\n');
 };
 
-/** Names that differ only in case or blanks are easily mistaken for each other. */
+/** Names that differ only in case or whitespace are easily mistaken for each other. */
 export const foldName = (name: string): string => name.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ');
 
 /** What follows a pattern at the start of a text, without blanks at its end; null if it does not start like this. */

@@ -42,7 +42,7 @@ export const renamedPart = (part: Part, name: string): Part => {
   return { ...part, name, raw: `### Requirement: ${name}${lineEnd}${rawOf(rest)}` };
 };
 
-/** Whether a part says the same as a requirement, whatever the line endings and the number of blank lines. */
+/** Whether a part says the same as a requirement, regardless of line endings and the number of blank lines. */
 export const saysTheSame = ({ raw }: Part, { lines }: Requirement): boolean =>
   tidyTexts(readLines(raw)).join('\n') === tidyTexts(lines).join('\n');
 

@@ -33,6 +33,7 @@ export const runChange = (context: AttemptContext, opened: OpenedAttempt): Promi
   const outside = AsyncLocalStorage.snapshot();
   const cluster: ClusterRun = {
     tag: tagOf(clone),
+    worker: () => ({ name: claim.owner, host: context.host, epoch: context.held().epoch }),
     work: note.work,
     withheld: context.withheld,
     hidden: () => [...context.secrets, ...clonesBeside(context.folders, clone)],

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { createFolder } from '../../files/folders.ts';
-import { readUserFile } from '../../files/given.ts';
+import { readUserFile } from '../../files/user-file.ts';
 import { replaceSafely } from '../../files/safe.ts';
 import { isAlive } from '../../process/start-time.ts';
 import { acquireLock, beatMs } from '../../store/lock.ts';

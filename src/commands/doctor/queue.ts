@@ -114,7 +114,11 @@ const checkNotifications = async (database: Database): Promise<Check> => {
 const checkTables = (version: number | null): Check => {
   if (version === null) return fail('tables', 'there are none yet', 'spool queue migrate');
   if (version < schemaVersion)
-    return fail('tables', `version ${version}, and this Spool needs ${schemaVersion}`, 'spool queue migrate');
+    return fail(
+      'tables',
+      `version ${version}, but this version of Spool needs ${schemaVersion}`,
+      'spool queue migrate',
+    );
   return ok('tables', version > schemaVersion ? `version ${version}, newer than this Spool` : `version ${version}`);
 };
 
@@ -134,7 +138,7 @@ const checkWorkers = async (database: Database, project: string | null): Promise
   return [
     warn(
       'workers',
-      `${pluralise(lacking.length, 'queued change')} asked for ${labels.join(' ')}, which no worker has`,
+      `${pluralise(lacking.length, 'queued change')} require ${labels.join(' ')}, which no worker has`,
       commandLine('spool', 'worker', ...labels.flatMap((label) => ['--label', label])),
     ),
   ];

@@ -62,7 +62,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   }
 };
 
-/** The run that is wanted, or the last one, and its current iteration. */
+/** The requested run, or the last one, and its current iteration. */
 const findRun = async (
   project: Project,
   change: string,

@@ -11,7 +11,7 @@ import { replay } from '../../report/replay.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { iterationFileName } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
-import { displayRecorded, withoutEnd } from '../recorded-display.ts';
+import { displayRecorded, withoutEnd } from '../shared/recorded-display.ts';
 import type { Invocation } from '../shared/command.ts';
 import {
   keyOf,
@@ -63,7 +63,7 @@ interface RunRequest extends Invocation, QueuedLogsRequest {
   readonly run: string | null;
 }
 
-/** The run that is wanted, or the last one; null for one that has yet to start. */
+/** The requested run, or the last one; null for one that has not started yet. */
 const runOf = async (
   queue: ProjectQueue,
   row: ListedChange,

@@ -27,7 +27,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
 };
 
 const textOf = ({ kind, row }: Sent): string => {
-  if (kind === 'done') return `${row.id} was taken out of the queue.`;
+  if (kind === 'done') return `${row.id} was removed from the queue.`;
   if (kind === 'sent') return `${row.id} is being stopped on ${row.host ?? 'its worker'}.`;
   return `${row.id} is not queued: it is ${row.state}.`;
 };

@@ -15,7 +15,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     if (skipped.length > 0)
       say(
         terminal,
-        `Left as they are, because workers run them: ${skipped.join(', ')}. Stop all workers to recover them.`,
+        `Not changed, because workers are running them: ${skipped.join(', ')}. Stop all workers to recover them.`,
       );
     return 0;
   });

@@ -3,7 +3,7 @@ import { looksLikeId } from '../../changes/ids.ts';
 import { isChangeId } from '../../changes/sources.ts';
 import type { Options } from '../../config/flags.ts';
 import { systemProblem, userError } from '../../errors.ts';
-import { readUserFile } from '../../files/given.ts';
+import { readUserFile } from '../../files/user-file.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
 

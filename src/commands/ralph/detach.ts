@@ -148,7 +148,7 @@ const moveLog = (from: string, to: string): void => {
   try {
     renameSafely(from, renameEarlier(to));
   } catch {
-    // The run has started, whatever its output is called.
+    // The run has started; only its output keeps its first name.
   }
 };
 

@@ -4,7 +4,7 @@ import type { Consent } from '../../run/require-trust.ts';
 import type { Person } from '../../run/services.ts';
 import { detachedVariable, type FromBackground, type ToBackground } from './detach-messages.ts';
 
-/** The process that has started this one in the background. It is there until a run has started. */
+/** The process that started this one in the background. It exits when a run has started. */
 export interface Foreground {
   readonly consent: Consent;
   /** null if there is no one to ask. */

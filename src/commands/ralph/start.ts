@@ -15,7 +15,7 @@ import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
-import { prepareRuns } from '../../run/prepare.ts';
+import { prepareRuns } from '../../run/prepare-runs.ts';
 import type { NewChangeSpec, RunSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';

@@ -23,7 +23,7 @@ export const clusterCommands: readonly CommandRow[] = [
       {
         name: 'label',
         placeholder: 'name=value',
-        help: 'Take changes that ask for this label as well (repeatable)',
+        help: 'Also take changes that require this label (repeatable)',
         repeatable: true,
       },
       {
@@ -34,14 +34,19 @@ export const clusterCommands: readonly CommandRow[] = [
       },
       remote,
       { name: 'name', placeholder: 'name', help: 'Name of this worker (default: the host name)' },
-      { name: 'lease', placeholder: 'time', help: 'Others take over after this long without contact', default: '30s' },
+      {
+        name: 'lease',
+        placeholder: 'time',
+        help: 'Let other workers take over after this long without contact',
+        default: '30s',
+      },
       {
         name: 'checkpoint',
         placeholder: 'time',
         help: 'Push the files of a running iteration this often',
         default: '3m',
       },
-      { name: 'folder', placeholder: 'path', help: 'Where clones are kept (default: in your data folder)' },
+      { name: 'folder', placeholder: 'path', help: 'Folder for clones (default: in your data folder)' },
       {
         name: 'metrics',
         placeholder: 'port',
@@ -58,7 +63,7 @@ export const clusterCommands: readonly CommandRow[] = [
   },
   {
     name: 'queue add',
-    summary: 'Hand changes to the workers',
+    summary: 'Add changes to the queue',
     positionals: [
       { name: 'change', help: 'Change ID or unique prefix', optional: true, repeatable: true, suggest: 'changes' },
     ],
@@ -89,13 +94,13 @@ export const clusterCommands: readonly CommandRow[] = [
     name: 'queue list',
     summary: 'List the changes in the queue and the workers',
     positionals: [],
-    options: [{ name: 'everywhere', help: 'Those of all repositories' }, remote, queue, json],
+    options: [{ name: 'everywhere', help: 'Show all repositories, not only this one' }, remote, queue, json],
     examples: ['spool queue list', 'spool queue list --everywhere --json'],
     load: () => import('../queue/list.ts'),
   },
   {
     name: 'queue cancel',
-    summary: 'Take changes out of the queue, or stop them on their worker',
+    summary: 'Remove changes from the queue, or stop them on their worker',
     positionals: [{ name: 'change', help: 'Change ID or unique prefix', repeatable: true, suggest: 'changes' }],
     options: [remote, queue, json],
     examples: ['spool queue cancel 002-01'],
@@ -111,7 +116,7 @@ export const clusterCommands: readonly CommandRow[] = [
   },
   {
     name: 'queue recover',
-    summary: 'Continue from what the remote has, after the database was restored from a backup',
+    summary: 'Update the queue from the git remote, after the database was restored from a backup',
     positionals: [],
     options: [remote, queue, json],
     examples: ['spool queue recover --queue "$(spool hub --print-url owner)"'],
@@ -119,10 +124,10 @@ export const clusterCommands: readonly CommandRow[] = [
   },
   {
     name: 'hub',
-    summary: 'Run a Postgres server for the queue, for a team that has none',
+    summary: 'Run a Postgres server for the queue, if you have none',
     positionals: [],
     options: [
-      { name: 'folder', placeholder: 'path', help: 'Where its data is kept (default: in your state folder)' },
+      { name: 'folder', placeholder: 'path', help: 'Data folder (default: in your state folder)' },
       { name: 'port', placeholder: 'n', help: 'Port to listen on', default: '5433' },
       {
         name: 'host',
@@ -130,11 +135,11 @@ export const clusterCommands: readonly CommandRow[] = [
         help: 'Address to listen on; any but 127.0.0.1 uses TLS',
         default: '127.0.0.1',
       },
-      { name: 'postgres', placeholder: 'folder', help: 'Folder of the programs initdb and postgres' },
+      { name: 'postgres', placeholder: 'folder', help: 'Folder that contains initdb and postgres' },
       {
         name: 'printUrl',
         placeholder: 'role',
-        help: 'Print the address with its password, for a "worker", a "user" or the "owner", and exit',
+        help: 'Print the URL with the password of a role (worker, user or owner), then exit',
       },
     ],
     examples: [

@@ -27,7 +27,7 @@ export const finishCommands: readonly CommandRow[] = [
       { name: 'onto', placeholder: 'branch', help: 'Branch to land on (default: the branch the change started from)' },
       { name: 'force', help: 'Land even if the last run is not complete' },
       { name: 'keepBranch', help: 'Do not delete the branch after landing' },
-      { name: 'dryRun', help: 'Only rebase and verify in a worktree of its own, and show what would land' },
+      { name: 'dryRun', help: 'Only rebase and verify in a separate worktree, and show what would land' },
       ...ralphOptions
         .filter(({ name }) => ['verify', 'verifyTimeout', 'requireScenarios', ...sandboxFlags].includes(name))
         .map((option) => ({ ...option, help: landHelp[option.name] ?? option.help })),

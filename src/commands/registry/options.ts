@@ -38,7 +38,7 @@ export const queue: CommandOption = {
 export const change: Positional = { name: 'change', help: 'Change ID or unique prefix', suggest: 'changes' };
 export const runOf: Positional = {
   name: 'change',
-  help: 'Change whose run to steer: its ID or a unique prefix',
+  help: 'Change ID or unique prefix',
   optional: true,
   suggest: 'changes',
 };

@@ -1,6 +1,6 @@
 import { finishCommands } from './finish.ts';
 import { clusterCommands } from './cluster.ts';
-import { lookCommands } from './look.ts';
+import { inspectCommands } from './inspect.ts';
 import { runCommands } from './run.ts';
 import { setUpCommands } from './set-up.ts';
 import { steerCommands } from './steer.ts';
@@ -15,7 +15,7 @@ export const groups: Readonly<Record<string, string>> = {
 
 const rows: Readonly<Record<CommandHeading, readonly CommandRow[]>> = {
   Run: runCommands,
-  Look: lookCommands,
+  Inspect: inspectCommands,
   Steer: steerCommands,
   Finish: finishCommands,
   'Many machines': clusterCommands,

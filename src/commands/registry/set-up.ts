@@ -9,7 +9,7 @@ export const setUpCommands: readonly CommandRow[] = [
     positionals: [],
     options: [{ ...yes, help: 'Use what was detected without asking' }],
     examples: ['spool init', 'spool init --yes'],
-    load: () => import('../init.ts'),
+    load: () => import('../init/init.ts'),
   },
   {
     name: 'create module',
@@ -27,7 +27,7 @@ export const setUpCommands: readonly CommandRow[] = [
       {
         name: 'fromIssue',
         placeholder: 'issue',
-        help: 'Number or URL of a GitHub issue, read with gh: its text is the proposal, its boxes the tasks',
+        help: 'Number or URL of a GitHub issue, read with gh: its text becomes the proposal, its checkboxes the tasks',
       },
       {
         name: 'module',
@@ -50,7 +50,7 @@ export const setUpCommands: readonly CommandRow[] = [
     name: 'config',
     summary: 'Show every setting with its value and where it comes from',
     positionals: [],
-    options: [{ ...onlyChange, help: 'As for a run of this change' }, json],
+    options: [{ ...onlyChange, help: 'Show the settings of this change' }, json],
     examples: ['spool config', 'spool config --change 002-01', 'spool config --json'],
     load: () => import('../config/config.ts'),
   },
@@ -128,7 +128,7 @@ export const setUpCommands: readonly CommandRow[] = [
     options: [
       { name: 'show', help: 'Only list what is trusted, since when, and what is not' },
       yes,
-      { ...json, help: 'Output the same as --show as JSON' },
+      { ...json, help: 'Output JSON, with the same content as --show' },
     ],
     examples: ['spool trust', 'spool trust --show', 'spool trust --yes'],
     load: () => import('../trust.ts'),

@@ -11,7 +11,7 @@ export const steerCommands: readonly CommandRow[] = [
     positionals: [runOf],
     options: [
       { name: 'now', help: 'Stop the agent at once, as Ctrl-C does; a second time kills it' },
-      { name: 'all', help: 'Stop all runs of this project, and start none that are queued, on all machines' },
+      { name: 'all', help: 'Stop all runs of this project, including queued ones, on all machines' },
       local,
       allYes,
       queue,

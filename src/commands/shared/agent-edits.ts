@@ -6,7 +6,7 @@ import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { guardFile } from '../../store/paths.ts';
 
 /**
- * What an agent has changed in the documents of a change and nobody has restored or accepted, such as `schema.yaml was
+ * What an agent has changed in the documents of a change and that was neither restored nor accepted, such as `schema.yaml was
  * changed`. Cheap for a change without a run, and for one whose last run is complete.
  */
 export const agentEdits = async (project: Project, change: Change, env: NodeJS.ProcessEnv): Promise<string[]> => {

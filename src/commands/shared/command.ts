@@ -21,7 +21,7 @@ export interface Command {
 export type CommandRow = Omit<Command, 'heading'>;
 
 /** In the order of the help. */
-export const commandHeadings = ['Run', 'Look', 'Steer', 'Finish', 'Many machines', 'Set up'] as const;
+export const commandHeadings = ['Run', 'Inspect', 'Steer', 'Finish', 'Many machines', 'Set up'] as const;
 
 export type CommandHeading = (typeof commandHeadings)[number];
 
@@ -71,7 +71,7 @@ export const usageOf = (option: CommandOption): string => {
 
 /** One call of a command. `run` resolves to the exit code. */
 export interface Invocation {
-  /** All required positionals are there. */
+  /** Contains all required positionals. */
   readonly args: readonly string[];
   /** Only the options that were typed. */
   readonly rawFlags: RawFlags;

@@ -98,6 +98,7 @@ const runOf = (row: ListedChange, { queue, published }: WebConnection, url: stri
       return found === null || 'why' in found ? null : found;
     },
     checkpoints: () => published.checkpoints(row),
+    ledger: async () => (row.fence === null ? null : published.ledger(row)),
     follow: async function* ({ fromIteration, signal, onIdle }) {
       // It listens on a connection of its own, until that is closed.
       const database = await openDatabase(url);

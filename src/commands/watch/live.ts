@@ -3,7 +3,7 @@ import type { FollowedEvent } from '../../store/follow.ts';
 import { followRun } from '../../store/follow.ts';
 import type { Project } from '../../store/project.ts';
 import { replay } from '../../report/replay.ts';
-import { displayRecorded, renderGone } from '../recorded-display.ts';
+import { displayRecorded, renderGone } from '../shared/recorded-display.ts';
 import type { Invocation } from '../shared/command.ts';
 import type { StartedRow } from './model.ts';
 

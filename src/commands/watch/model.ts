@@ -28,7 +28,7 @@ type Mode =
 /** The row of a run, which a queued change does not have yet. */
 export type StartedRow = RunRow & { readonly run: string };
 
-/** What a key asks for. */
+/** What a key does. */
 export type Action =
   | { readonly kind: 'quit'; readonly interrupted: boolean }
   | { readonly kind: 'suspend' }

@@ -2,7 +2,7 @@ import { openDatabase } from '../../cluster/database.ts';
 import { followQueued } from '../../cluster/follow-queued.ts';
 import { findQueued } from '../../cluster/queue.ts';
 import { replay } from '../../report/replay.ts';
-import { displayRecorded, withoutEnd } from '../recorded-display.ts';
+import { displayRecorded, withoutEnd } from '../shared/recorded-display.ts';
 import { printRow } from '../shared/queued-status.ts';
 import { type LiveRequest, problemOf, untilStopped } from './live.ts';
 import type { StartedRow } from './model.ts';

@@ -13,7 +13,7 @@ import { secondsTime } from '../../text/format.ts';
 import { repositoryAt } from '../shared/queue.ts';
 import { sendContext } from '../shared/queued-context.ts';
 import { viewOf } from '../shared/queued-status.ts';
-import { steerQueued } from '../steer-queued.ts';
+import { steerQueued } from '../shared/steer-queued.ts';
 import type { LiveRequest } from './live.ts';
 import type { StartedRow } from './model.ts';
 import { showRemote } from './remote-live.ts';

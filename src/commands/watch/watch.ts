@@ -4,17 +4,18 @@ import { onStopSignals } from '../../process/signals.ts';
 import { suspendJob, whileSuspended } from '../../report/suspend.ts';
 import { createBottomLine } from '../../report/bottom-line.ts';
 import { createRowReader, isListed } from '../../report/read-run-rows.ts';
+import type { Terminal } from '../../report/terminal.ts';
 import { renderWatch } from '../../report/watch-screen.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../shared/command.ts';
 import { queueOf } from '../shared/queue-url.ts';
 import { showRuns } from '../shared/show-status.ts';
-import { steerRun } from '../steer.ts';
+import { steerRun } from '../shared/steer.ts';
 import { addToContext } from '../shared/context.ts';
 import { readKeys } from './keys.ts';
 import { problemOf, showLive } from './live.ts';
-import { type Action, emptyModel, footerOf, isRemote, press, type StartedRow, withRows } from './model.ts';
+import { type Action, emptyModel, footerOf, isRemote, type Model, press, type StartedRow, withRows } from './model.ts';
 import type { RemoteWatch } from './remote.ts';
 
 interface Watch extends Invocation {
@@ -62,14 +63,7 @@ const watch = (request: Watch): Promise<number> =>
     const draw = () => {
       if (isOver) return;
       if (model.opened !== null) return bottom.refresh();
-      const footer = footerOf(model, terminal.columns);
-      const canvas = {
-        style: terminal.style,
-        columns: terminal.columns,
-        symbols: terminal.symbols,
-        height: terminal.rows,
-      };
-      terminal.fullScreen(renderWatch({ ...model, footer, now: new Date() }, canvas));
+      drawTable(model, terminal);
     };
     const refresh = async () => {
       const local = await readRows(new Date());
@@ -149,6 +143,12 @@ const watch = (request: Watch): Promise<number> =>
     });
     void refresh().catch(fail);
   });
+
+const drawTable = (model: Model, terminal: Terminal): void => {
+  const { style, columns, symbols, rows: height } = terminal;
+  const footer = footerOf(model, columns);
+  terminal.fullScreen(renderWatch({ ...model, footer, now: new Date() }, { style, columns, symbols, height }));
+};
 
 /** Does what was asked for, and returns what to tell the user. `remote`: workers have the change. */
 const answerTo = async (

@@ -24,6 +24,7 @@ const flags = {
   fetch: ['--no-recurse-submodules', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'],
   'for-each-ref': [],
   'hash-object': [],
+  hook: [],
   init: [],
   log: ['--no-ext-diff', '--no-textconv', '--no-show-signature'],
   'ls-files': [],

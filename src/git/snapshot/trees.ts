@@ -5,6 +5,7 @@ import { addAll } from './add.ts';
 import { git, type GitResult } from '../call/git.ts';
 import { fileAt, pathOf } from '../paths.ts';
 import { createGitlinks, gitlinksIn } from './gitlinks.ts';
+import { createHiddenFiles } from './hidden.ts';
 import { isRuleFile } from './ignored.ts';
 import type { IgnoredBefore } from './ignored-before.ts';
 import { coveredByAny, type SkippedPath } from './skipped.ts';
@@ -66,6 +67,7 @@ const maxRefused = 100;
 export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
   const skipped = createSkippedPaths(tree, options.skipped ?? []);
   const links = createGitlinks(tree);
+  const hidden = createHiddenFiles(tree);
   /** The stamp of the user's index whose gitlinks are known. */
   let linksIndex: string | null = null;
   const wasIgnored = options.ignored?.has ?? (() => false);
@@ -118,8 +120,8 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   /** Without a last tree, every untracked file is new. */
   const listAll = async (): Promise<NewPaths> => {
     linksIndex = indexStamp(tree);
-    const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
-    const lines = stdout.split('\0').filter(Boolean);
+    const listed = await git(['ls-files', '-v', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
+    const lines = hidden.note(listed.stdout.split('\0').filter(Boolean));
     links.note(gitlinksIn(lines));
     return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: previous };
   };
@@ -133,8 +135,10 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     if (linksIndex !== lastIndex) {
       linksIndex = lastIndex;
       const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
-      links.note(gitlinksIn((await git(['ls-files', '--stage', '-z'], call)).stdout.split('\0')));
+      const listed = await git(['ls-files', '-v', '--stage', '-z'], call);
+      links.note(gitlinksIn(hidden.note(listed.stdout.split('\0').filter(Boolean))));
     }
+    await hidden.show();
     if ((await add()) === null || !(await links.put(inside()))) return null;
     return writeTree(tree);
   };
@@ -193,7 +197,7 @@ const readVerbose = (output: string): { added: string[]; removed: string[] } => 
   return { added, removed };
 };
 
-/** A line of `ls-files --stage` for a file in the index. */
+/** A line of `ls-files --stage` for a file in the index, without the tag of `-v`. */
 const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
 
 /**

@@ -1,18 +1,26 @@
 /** Where the work of agents begins and ends: two commits. */
-export type WorkRange = readonly [from: string, to: string];
+export interface WorkRange {
+  readonly run: string;
+  readonly from: string;
+  readonly to: string;
+}
 
 /**
  * Returns what agents did, from checkpoints in the order in which they were taken. `0` and `before-7` are as people left
- * the files, numbers as an iteration left them. What differs between two ranges was changed by people.
+ * the files, numbers as an iteration left them, and `gate-7` as the commands of its gate did, which run what agents have
+ * written. What differs between two ranges was changed by people.
  */
-export const rangesOf = (checkpoints: readonly { readonly name: string; readonly commit: string }[]): WorkRange[] => {
+export const rangesOf = (
+  checkpoints: readonly { readonly run: string; readonly name: string; readonly commit: string }[],
+): WorkRange[] => {
   const ranges: WorkRange[] = [];
-  for (const { name, commit } of checkpoints) {
+  for (const { run, name, commit } of checkpoints) {
     const last = ranges.at(-1);
-    if (name === '0' || name.startsWith('before-')) ranges.push([commit, commit]);
-    else if (last !== undefined && /^[1-9]\d*$/.test(name)) ranges[ranges.length - 1] = [last[0], commit];
+    if (name === '0' || name.startsWith('before-')) ranges.push({ run, from: commit, to: commit });
+    else if (last !== undefined && /^(?:gate-)?[1-9]\d*$/.test(name))
+      ranges[ranges.length - 1] = { ...last, to: commit };
   }
-  return ranges.filter(([from, to]) => from !== to);
+  return ranges.filter(({ from, to }) => from !== to);
 };
 
 /** A file that agents have changed. Contents are identified by their hashes; null if there is no file. */

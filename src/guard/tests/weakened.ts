@@ -31,7 +31,7 @@ const weakeningsOf = (
   elsewhere: readonly TestFileChange[],
 ): string[] => {
   const missing = Object.keys(before.tests).filter((title) => !(title in (after?.tests ?? {})));
-  const gone = missing.filter((title) => !hasMoved(title, before.tests[title]!, elsewhere));
+  const gone = missing.filter((title) => !hasMoved(title, before, elsewhere));
   if (after === null) return gone.length === 0 && missing.length > 0 ? [] : ['was deleted'];
   const lost = Object.entries(before.tests).filter(([title, count]) => (after.tests[title] ?? count) < count);
   return [
@@ -47,7 +47,13 @@ const weakeningsOf = (
 const isRewritten = (before: TestProfile, after: TestProfile): boolean =>
   after.tables > before.tables || after.assertions >= before.assertions;
 
-const hasMoved = (title: string, count: number, elsewhere: readonly TestFileChange[]): boolean =>
-  elsewhere.some(({ before, after }) => (after?.tests[title] ?? -1) >= count + (before?.tests[title] ?? 0));
+/** A test in a file that skips more than both files did before may not run any more. */
+const hasMoved = (title: string, from: TestProfile, elsewhere: readonly TestFileChange[]): boolean =>
+  elsewhere.some(
+    ({ before, after }) =>
+      after !== null &&
+      (after.tests[title] ?? -1) >= from.tests[title]! + (before?.tests[title] ?? 0) &&
+      after.skips <= from.skips + (before?.skips ?? 0),
+  );
 
 const quoted = (title: string): string => `"${title}"`;

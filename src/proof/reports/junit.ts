@@ -43,6 +43,7 @@ export const readJunit = (text: string): TestResult[] => {
       // Other runners than those of Java.
       const status = valueOf('status') || valueOf('result');
       if (/^(?:skipped|notrun|disabled|ignored)$/i.test(status)) current.status = 'skipped';
+      if (/^(?:fail|failed|failure|error|errored)$/i.test(status)) current.status = 'failed';
     } else if (current !== null && depth === current.depth + 1) {
       const status = statusOf(name, valueOf('type'));
       if (status !== null) outcome = { status, message: unquoted(valueOf('message')), text: '' };

@@ -40,6 +40,8 @@ interface Point {
   durationMs: number | null;
   file: string | null;
   message: string;
+  /** node:test says so, also of a suite without tests. */
+  isSuite: boolean;
   children: readonly Point[];
 }
 
@@ -95,6 +97,7 @@ const createParser = () => {
       const [, file] = /^location: ['"]?([^'"]{1,1000}?):\d+:\d+['"]?$/.exec(content) ?? [];
       if (ms !== undefined) last.durationMs = Number(ms);
       else if (file !== undefined) last.file = file;
+      else if (/^type: ['"]?suite['"]?$/.test(content)) last.isSuite = true;
       else last.message = extended(last.message, `${content}\n`);
     }
   };
@@ -177,6 +180,7 @@ const pointIn = (content: string) => {
       durationMs: ms,
       file: null,
       message: '',
+      isSuite: false,
     },
   };
 };
@@ -215,6 +219,7 @@ const addPoint = (point: Point, above: Above, collected: Results): boolean => {
   const status = directive ?? (point.isOk ? 'passed' : 'failed');
   // A suite may fail although its tests pass.
   if (point.children.length > 0 && (hasFailed || status !== 'failed')) return hasFailed;
+  if (point.isSuite && status === 'passed') return false;
   collected.add({ ...placed(names, point.file), status, message: point.message, durationMs: point.durationMs });
   return status === 'failed';
 };

@@ -11,7 +11,15 @@ import { costText, usageText } from '../figures.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
 import { proofStyle } from './html-style.ts';
-import { countText, evidenceName, groupsOf, isProven, mainEvidence, provenAt } from '../../ralph/proof-rows.ts';
+import {
+  countText,
+  evidenceName,
+  groupsOf,
+  isProven,
+  mainEvidence,
+  onWorker,
+  provenAt,
+} from '../../ralph/proof-rows.ts';
 import type { ProofReport } from './report.ts';
 
 /** The proof of a change as one HTML file, which loads nothing and needs no script. */
@@ -51,7 +59,7 @@ const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none';
 const gateLine = ({ gate }: ProofReport): string =>
   gate === null
     ? '<p class="quiet">No gate has run yet.</p>'
-    : `<p class="quiet">Checked in iteration ${gate.iteration} of run ${escapeHtml(gate.run)}, <time datetime="${escapeHtml(gate.at)}">${escapeHtml(gate.at)}</time></p>`;
+    : `<p class="quiet">Checked in iteration ${gate.iteration} of run ${escapeHtml(gate.run)}${onWorker(gate.worker, text)}, <time datetime="${escapeHtml(gate.at)}">${escapeHtml(gate.at)}</time></p>`;
 
 const sections = (report: ProofReport): string[] => [
   ...groupsOf(report.scenarios).map(

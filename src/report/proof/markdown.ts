@@ -6,7 +6,7 @@ import { markdownCode, markdownText } from '../../text/markdown.ts';
 import { costText, usageText } from '../figures.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
-import { countText, groupsOf, mainEvidence, provenAt } from '../../ralph/proof-rows.ts';
+import { countText, groupsOf, mainEvidence, onWorker, provenAt } from '../../ralph/proof-rows.ts';
 import type { ProofReport } from './report.ts';
 
 /** How many rows each part of the Markdown has; the rest is counted. */
@@ -50,7 +50,10 @@ export const proofSections = (
   if (count.total === 0) return ['The change has no scenarios, so there is nothing to prove.'];
   const open = scenarios.filter(({ state }) => state !== 'proven');
   const proven = scenarios.filter(({ state }) => state === 'proven');
-  const checked = gate === null ? 'No gate has run yet.' : `Checked in iteration ${gate.iteration}.`;
+  const checked =
+    gate === null
+      ? 'No gate has run yet.'
+      : `Checked in iteration ${gate.iteration}${onWorker(gate.worker, (names) => markdownText(oneLine(names)))}.`;
   return [
     `**${countText(count)}.** ${checked}`,
     ...(open.length === 0 ? [] : [openTable(open, max)]),

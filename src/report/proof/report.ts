@@ -13,11 +13,21 @@ export interface ProofReport {
   readonly count: ProofCount;
   readonly unknown: Ledger['unknown'];
   /** The gate that checked them last; null if none did. */
-  readonly gate: Pick<Ledger, 'run' | 'iteration' | 'at'> | null;
+  readonly gate: CheckedBy | null;
   readonly tasks: readonly ReportedTask[];
   /** Of the last run; null if there was none. */
   readonly run: RunView | null;
   /** Of the last run, oldest first. */
+  readonly records: readonly IterationRecord[];
+}
+
+/** A gate, with the worker whose it was; missing for one of this machine. */
+export type CheckedBy = Pick<Ledger, 'run' | 'iteration' | 'at' | 'worker'>;
+
+/** A run that a worker has, and that was not fetched. */
+export interface SentRun {
+  readonly ledger: Ledger | null;
+  readonly view: RunView | null;
   readonly records: readonly IterationRecord[];
 }
 

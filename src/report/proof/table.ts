@@ -9,8 +9,16 @@ import { commandLines, type Next } from '../summary.ts';
 import { type Column, renderTable } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import { wrap } from '../wrap.ts';
-import { countText, evidenceName, groupsOf, isProven, mainEvidence, provenAt } from '../../ralph/proof-rows.ts';
-import type { ProofReport } from './report.ts';
+import {
+  countText,
+  evidenceName,
+  groupsOf,
+  isProven,
+  mainEvidence,
+  onWorker,
+  provenAt,
+} from '../../ralph/proof-rows.ts';
+import type { CheckedBy, ProofReport } from './report.ts';
 
 const styles: Readonly<Record<ScenarioState, Style>> = {
   proven: 'green',
@@ -52,9 +60,13 @@ const titleLines = (report: ProofReport, canvas: Canvas, now: Date): string[] =>
     ...fact('Proof', text, canvas),
     ...(gate === null
       ? fact('Checked', 'never: no gate has run', canvas)
-      : fact('Checked', `iteration ${gate.iteration} of run ${gate.run}, ${timeAgo(gate.at, now)}`, canvas)),
+      : fact('Checked', checkedText(gate, now), canvas)),
   ];
 };
+
+/** A worker's own words for itself are text from outside. */
+const checkedText = ({ run, iteration, at, worker }: CheckedBy, now: Date): string =>
+  `iteration ${iteration} of run ${oneLine(run)}${onWorker(worker, oneLine)}, ${timeAgo(at, now)}`;
 
 const indent = '    ';
 const reasonIndent = '      ';
@@ -120,6 +132,7 @@ const unknownLines = ({ unknown }: ProofReport, canvas: Canvas): string[] => {
 const nextOf = ({ change, count, run, archived }: ProofReport): Next[] => {
   const file: Next = ['As a file', commandLine('spool', 'proof', change, '--html', '--output', 'proof.html')];
   if (archived) return [file];
+  if (run?.status === 'running') return [['Follow', commandLine('spool', 'logs', change, '--follow')]];
   if (!isProven(count))
     return count.total === 0 ? [] : [['Prove', commandLine('spool', 'ralph', change, '--require-scenarios')]];
   const hasBranch = Boolean(run?.workspace?.branch);

@@ -1,8 +1,45 @@
+import type { ShellRun } from '../../process/shell.ts';
 import { readReport } from '../../proof/reports/read-report.ts';
 import type { TestResult } from '../../proof/test-result.ts';
-import type { ReportFile } from './report-files.ts';
+import { openReportFiles, type ReportFile, type ReportFilesRequest } from './report-files.ts';
 
-export interface OutputWatch {
+export interface CommandResults {
+  readonly tests: readonly TestResult[];
+  /** Sentences about reports that could not be read. */
+  readonly problems: readonly string[];
+}
+
+type RunCommand<Result, Extra extends 'env' | 'onStdout'> = (extra: Required<Pick<ShellRun, Extra>>) => Promise<Result>;
+
+/** Runs one attempt of a command with what it needs to report test results. Returns what it has reported. */
+export const runWithReports = async <Result>(
+  request: ReportFilesRequest,
+  run: RunCommand<Result, 'env' | 'onStdout'>,
+): Promise<CommandResults & { readonly result: Result }> => {
+  const reports = openReportFiles(request);
+  try {
+    const output = watchOutput();
+    const result = await run({ env: reports.variables, onStdout: output.add });
+    return { result, ...(await readTestResults(reports.collect(), output.bytes())) };
+  } finally {
+    reports.discard();
+  }
+};
+
+/** Does the same if nothing depends on the results: the command still finds a folder for its reports. */
+export const runWithoutResults = async <Result>(
+  request: Omit<ReportFilesRequest, 'patterns'>,
+  run: RunCommand<Result, 'env'>,
+): Promise<Result> => {
+  const reports = openReportFiles({ ...request, patterns: [] });
+  try {
+    return await run({ env: reports.variables });
+  } finally {
+    reports.discard();
+  }
+};
+
+interface OutputWatch {
   readonly add: (chunk: Uint8Array) => void;
   /** What the command printed; null if that was too much for a report. */
   bytes(): Buffer | null;
@@ -11,7 +48,7 @@ export interface OutputWatch {
 const longestOutput = 32 * 1024 * 1024;
 
 /** Keeps the output of a command, as long as it can be a report. */
-export const watchOutput = (): OutputWatch => {
+const watchOutput = (): OutputWatch => {
   const chunks: Uint8Array[] = [];
   let length = 0;
   return {
@@ -24,17 +61,8 @@ export const watchOutput = (): OutputWatch => {
   };
 };
 
-export interface CommandResults {
-  readonly tests: readonly TestResult[];
-  /** Sentences about reports that could not be read. */
-  readonly problems: readonly string[];
-}
-
 /** Returns the results in the reports of a command, and in its output if that is one. */
-export const readTestResults = async (
-  reports: readonly ReportFile[],
-  output: Buffer | null,
-): Promise<CommandResults> => {
+const readTestResults = async (reports: readonly ReportFile[], output: Buffer | null): Promise<CommandResults> => {
   const found = await Promise.all(reports.map(({ bytes, name }) => readReport(bytes, name)));
   const printed = output === null ? null : await readReport(output, '');
   return {

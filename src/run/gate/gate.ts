@@ -13,6 +13,7 @@ import type { EndedIteration } from '../../ralph/loop-host.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
+import { runWithoutResults } from './command-results.ts';
 import { openProofGate, type ProofContext, type ProofGate } from './proof-gate.ts';
 import { findWeakened, noneWeakened, withWeakened } from './weakened-tests.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
@@ -20,7 +21,7 @@ import { type ReviewContext, review } from '../review/review.ts';
 import { verifyLog } from '../../store/paths.ts';
 
 type GateContext = RestoreContext &
-  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> &
+  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies' | 'notes'> &
   CommandContext &
   ProofContext &
   ReviewContext;
@@ -57,7 +58,7 @@ export const createGate =
     // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
     const openTasks = promised && gate.requireTasks ? openTasksOf(context) : [];
-    const weakened = isGuarded && gate.requireScenarios ? await findWeakened(context) : noneWeakened;
+    const weakened = isGuarded && gate.requireScenarios ? await findWeakened(context, ended) : noneWeakened;
     const quickChecksPass =
       openTasks.length + conflicts.length + weakened.sentences.length === 0 && !(isGuarded && seen.length > 0);
     const proofGate = quickChecksPass ? openProofGate(context) : null;
@@ -191,10 +192,11 @@ const runWithRetry = async (
 ): Promise<GateRun> => {
   const started = performance.now();
   const attempt = (isRetry: boolean) => {
-    const run = { logFile: logFile(isRetry) };
+    const run = (extra: Partial<Pick<ShellRun, 'env' | 'onStdout'>>) =>
+      runOnce(context, command, { logFile: logFile(isRetry), ...extra });
     return proofGate === null
-      ? runOnce(context, command, run)
-      : proofGate.watch(command, (extra) => runOnce(context, command, { ...run, ...extra }));
+      ? runWithoutResults({ ...context, root: context.workProject.root }, run)
+      : proofGate.watch(command, run);
   };
   const first = await attempt(false);
   const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';

@@ -11,11 +11,10 @@ import type { Ledger, Scenario } from '../../ralph/proof.ts';
 import { type GateRun, type IterationRecord, maxListed, type ProofReport } from '../../ralph/record.ts';
 import { readLedger, saveLedger } from '../../store/user-record/ledger.ts';
 import type { RunContext } from '../context.ts';
-import { readTestResults, watchOutput } from './command-results.ts';
+import { runWithReports } from './command-results.ts';
 import type { RedFirstContext } from './red-first.ts';
-import { openReportFiles } from './report-files.ts';
 
-export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view'>;
+export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view' | 'cluster'>;
 
 /** Looks for what the commands of one gate prove. */
 export interface ProofGate {
@@ -43,11 +42,9 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
   const tests = new Map<string, readonly TestResult[]>();
   return {
     watch: async (command, run) => {
-      const reports = openReportFiles({ root: workProject.root, patterns: plan.gate.reports ?? [], sandbox, env });
-      const output = watchOutput();
       tests.delete(command);
-      const result = await run({ env: reports.variables, onStdout: output.add });
-      const found = await readTestResults(reports.collect(), output.bytes());
+      const of = { root: workProject.root, patterns: plan.gate.reports ?? [], sandbox, env };
+      const { result, ...found } = await runWithReports(of, run);
       tests.set(command, found.tests);
       for (const problem of found.problems.slice(0, maxProblems))
         context.emit({ type: 'notice', text: redactor.oneLine(problem) });
@@ -65,6 +62,7 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
         checkpoint: gated.checkpoint,
         commit: gated.commit ?? context.view().commits?.last ?? null,
         at: new Date().toISOString(),
+        ...(context.cluster && { worker: context.cluster.worker() }),
         scenarios,
         links: linkScenarios({
           scenarios,

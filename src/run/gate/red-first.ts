@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { treeOf } from '../../git/checkpoint.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
-import type { WorkTree } from '../../git/work-tree.ts';
 import { linkScenarios } from '../../proof/links.ts';
 import { evidenceFor, type GateFindings, type RedFirst } from '../../proof/next-ledger.ts';
+import { firstCheckpoint } from './first-checkpoint.ts';
 import { isKept, judgeRedFirst } from './red-first-verdict.ts';
 import type { Evidence, Scenario } from '../../ralph/proof.ts';
-import { recordedCheckpoints } from '../../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { addRedFirst, readRedFirst } from '../../store/user-record/red-first.ts';
 import type { RunContext } from '../context.ts';
@@ -21,7 +19,7 @@ export type RedFirstResult =
 /**
  * Tries what proves the scenarios on the code from before the change: the files of the first checkpoint, with the tests
  * of this one. It must fail there. To know that it does not fail for want of a working setup, it must then pass in a
- * worktree of this checkpoint. Results are remembered for as long as the tests stay the same.
+ * worktree of this checkpoint. Results are remembered for as long as all files of the tests stay the same.
  */
 export const tryRedFirst = async (context: RedFirstContext, findings: GateFindings): Promise<RedFirstResult> => {
   const { tree, project, plan, env } = context;
@@ -32,12 +30,13 @@ export const tryRedFirst = async (context: RedFirstContext, findings: GateFindin
   if (tree === null || start === null || checkpoint === null) return { kind: 'tried', results: notTried };
   const changes = (await rawDiff(tree.root, start, checkpoint)) ?? new Map<string, { new: string }>();
   const evidence = new Map(scenarios.map((scenario) => [scenario.id, evidenceFor(scenario, findings)]));
-  const versions = new Map([...changes].map(([name, { new: now }]) => [toUtf8(name), now]));
+  const linked = new Set([...evidence.values()].flat().flatMap(({ file }) => file ?? []));
+  // All of them: a test may use any other file of the tests.
+  const tests = [...changes]
+    .map(([name, { new: now }]) => [toUtf8(name), now])
+    .filter(([name]) => isKept(name!, linked));
   const keys = new Map(
-    scenarios.map((scenario) => [
-      scenario.id,
-      keyOf(scenario, { start, evidence: evidence.get(scenario.id)!, versions }),
-    ]),
+    scenarios.map((scenario) => [scenario.id, keyOf(scenario, { start, evidence: evidence.get(scenario.id)!, tests })]),
   );
   const known = readRedFirst(record);
   const open = scenarios.filter(({ id }) => known[keys.get(id)!] === undefined);
@@ -54,7 +53,6 @@ export const tryRedFirst = async (context: RedFirstContext, findings: GateFindin
   };
 
   async function tryOpen(): Promise<ReadonlyMap<string, RedFirst> | null> {
-    const linked = new Set([...evidence.values()].flat().flatMap(({ file }) => file ?? []));
     const names = [...changes].filter(([name, { new: now }]) => !isDeleted(now) && isKept(toUtf8(name), linked));
     context.emit({ type: 'notice', text: 'Trying what proves the scenarios without the change (--red-first).' });
     const files = { from: checkpoint!, names: names.map(([name]) => name) };
@@ -100,24 +98,16 @@ const evidenceIn = (
   return evidenceFor(scenario, { commands, scenarioCommands, links });
 };
 
-/** Identifies a scenario, what proves it with its files, and the code from before. */
+/** Identifies a scenario, what proves it, the files of the tests, and the code from before. */
 const keyOf = (
   { id, verify }: Scenario,
   {
     start,
     evidence,
-    versions,
-  }: { readonly start: string; readonly evidence: readonly Evidence[]; readonly versions: ReadonlyMap<string, string> },
+    tests,
+  }: { readonly start: string; readonly evidence: readonly Evidence[]; readonly tests: readonly (readonly string[])[] },
 ): string => {
-  const files = [...new Set(evidence.flatMap(({ file }) => file ?? []))].toSorted();
-  const tests = evidence.map(({ command, test }) => [command, test]);
-  const parts = [id, verify, start, tests, files.map((file) => [file, versions.get(file) ?? null])];
+  const named = evidence.map(({ command, test }) => [command, test]);
+  const parts = [id, verify, start, named, tests];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-};
-
-/** The files before the first agent worked on the change, as far back as checkpoints are kept. */
-const firstCheckpoint = async (tree: WorkTree, record: string): Promise<string | null> => {
-  for (const { name, commit } of recordedCheckpoints(record))
-    if (name === '0' && (await treeOf(tree, commit)) !== null) return commit;
-  return null;
 };

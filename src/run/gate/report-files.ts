@@ -16,14 +16,16 @@ export interface ReportFile {
 }
 
 /** Collects the reports of one attempt of one command. */
-export interface ReportFiles {
+interface ReportFiles {
   /** For the environment of the command. */
   readonly variables: Readonly<Record<string, string>>;
   /** Returns what the command has written. Called once, after it has ended. */
   collect(): ReportFile[];
+  /** Deletes the folder. */
+  discard(): void;
 }
 
-interface ReportFilesRequest {
+export interface ReportFilesRequest {
   /** The folder in which the command runs. */
   readonly root: string;
   /** Patterns relative to it. */
@@ -48,14 +50,11 @@ export const openReportFiles = ({ root, patterns, sandbox, env }: ReportFilesReq
   return {
     variables: { [reportsVariable]: folder },
     collect: () => {
-      try {
-        const own = filesInside(folder, '').slice(0, mostFiles);
-        const matched = matching(root, patterns).filter((path) => before.get(path) !== identityOf(root, path));
-        return [...own.flatMap((name) => fileAt(folder, name)), ...matched.flatMap((name) => fileAt(root, name))];
-      } finally {
-        removeSafely(folder);
-      }
+      const own = filesInside(folder, '').slice(0, mostFiles);
+      const matched = matching(root, patterns).filter((path) => before.get(path) !== identityOf(root, path));
+      return [...own.flatMap((name) => fileAt(folder, name)), ...matched.flatMap((name) => fileAt(root, name))];
     },
+    discard: () => removeSafely(folder),
   };
 };
 

@@ -16,9 +16,8 @@ import { hideWorktreesFromGit } from '../../store/folders.ts';
 import { trialLog, trialWorktree } from '../../store/paths.ts';
 import type { RunContext } from '../context.ts';
 import { provision } from '../workspace/provision.ts';
-import { readTestResults, watchOutput } from './command-results.ts';
+import { runWithReports } from './command-results.ts';
 import { removeTrial } from './remove-trial.ts';
-import { openReportFiles } from './report-files.ts';
 
 export type TrialContext = Pick<
   RunContext,
@@ -130,21 +129,21 @@ const runCommand = async (
   { name, iteration, index, path, root }: TrialRequest & TrialFolders & { readonly index: number },
 ): Promise<CommandResult> => {
   const { plan, options, folder, env, sandbox, elapsedMs } = context;
-  const reports = openReportFiles({ root, patterns: plan.gate.reports ?? [], sandbox, env });
-  const output = watchOutput();
   const shell = shellOptions(context);
   const leftMs = Math.min(plan.limits.maxDurationMs - elapsedMs(), plan.limits.untilMs - Date.now());
-  const { outcome, exitCode } = await runShell({
-    ...shell,
-    env: { ...shell.env, ...reports.variables },
-    command,
-    cwd: root,
-    tag: `${tagForPath(path)}/verify`,
-    logFile: renameEarlier(trialLog(folder, iteration, `${name}-${index + 1}`)),
-    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs)),
-    stopGraceMs: options.stopGrace,
-    onStdout: output.add,
-  });
-  const { tests } = await readTestResults(reports.collect(), output.bytes());
-  return { command, outcome, exitCode, tests };
+  const of = { root, patterns: plan.gate.reports ?? [], sandbox, env };
+  const { result, tests } = await runWithReports(of, (extra) =>
+    runShell({
+      ...shell,
+      env: { ...shell.env, ...extra.env },
+      onStdout: extra.onStdout,
+      command,
+      cwd: root,
+      tag: `${tagForPath(path)}/verify`,
+      logFile: renameEarlier(trialLog(folder, iteration, `${name}-${index + 1}`)),
+      timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs)),
+      stopGraceMs: options.stopGrace,
+    }),
+  );
+  return { command, outcome: result.outcome, exitCode: result.exitCode, tests };
 };

@@ -30,7 +30,7 @@ export const usableAgents = (
     .filter(({ harness, model }) => model !== null && findHarness(harness).launch.choosesOwnModel)
     .map(
       ({ harness, model }) =>
-        `${findHarness(harness).title} is not given the model ${model}: it chooses its model itself.`,
+        `The model ${model} is not passed to ${findHarness(harness).title}, which chooses its model itself.`,
     );
   const unchecked = checkLimits({ agents, limits: plan.limits }, findHarness);
   return { agents, notices: [...missing.map(({ message }) => message), ...ignoredModels, ...unchecked] };

@@ -1,17 +1,16 @@
 import { type FlagName, flagOf, flags, type Options } from '../../config/flags.ts';
-import { noTime } from '../../config/values.ts';
 import { userError } from '../../errors.ts';
 import { readText } from '../../files/read.ts';
-import { limitsOf } from '../../ralph/limits.ts';
 import { agentKey } from '../../ralph/plan.ts';
 import { isResumable, type RunView } from '../../ralph/view.ts';
 import { runFolder, userPromptFile } from '../../store/paths.ts';
 import { asRecorded } from '../../store/user-record/steps.ts';
 import { recognise, withSecrets } from '../../store/user-record/identity.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { clockTime, duration } from '../../text/format.ts';
+import { duration } from '../../text/format.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { recordedSettings } from './recorded-settings.ts';
+import { type KeptSettings, keptSettings } from './kept-settings.ts';
 import { changedSince, describeChanged } from './changed-settings.ts';
 import { readLastRun } from './last-run.ts';
 import type { RunSpec } from '../spec.ts';
@@ -50,7 +49,7 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
   const { project, target, options, explicit, fileSettings } = spec;
   const then = view.settings;
   const changed = then === null ? [] : changedSince(then, fileSettings, explicit);
-  const before = settingsOf(view);
+  const before = keptSettings(view);
   const isTaken = (name: FlagName) => !explicit.has(name) && !changed.includes(name);
   const taken = Object.fromEntries(Object.entries(before).filter(([name]) => isTaken(name as FlagName)));
   const notices = noticesOf(spec, view, before);
@@ -92,55 +91,12 @@ const nothingToResume = (change: string, view: RunView | null) => {
   return userError('nothing-to-resume', why, commandLine('spool', 'ralph', '--change', change));
 };
 
-type Settings = Partial<{ -readonly [Name in FlagName]: Options[Name] }>;
-
-const pick = (settings: Settings, names: readonly FlagName[]): Settings =>
+const pick = (settings: KeptSettings, names: readonly FlagName[]): KeptSettings =>
   Object.fromEntries(Object.entries(settings).filter(([name]) => names.includes(name as FlagName)));
 
-/** The settings of a run as they could be set by flags. Permissions are left out. */
-const settingsOf = (view: RunView): Settings => {
-  const { gate, workspace, settings } = view;
-  const { maxIterations, limits } = limitsOf(view);
-  return {
-    harness: view.agents.map(agentKey).join(','),
-    model: view.agents[0]?.model ?? null,
-    escalate: view.ladder ? view.agents.map(agentKey).join(',') : null,
-    handover: view.handover !== false,
-    completionPromise: view.completionPromise,
-    blockedPromise: view.blockedPromise,
-    minIterations: view.minIterations,
-    maxIterations,
-    maxDuration: limits.maxDurationMs,
-    until: limits.untilMs === Infinity ? noTime : clockTime(new Date(limits.untilMs)),
-    maxCost: limits.maxCostUsd,
-    maxTokens: limits.maxTokens,
-    iterationTimeout: limits.iterationTimeoutMs,
-    idleTimeout: limits.idleTimeoutMs,
-    maxFailures: limits.maxFailures,
-    maxStalled: limits.maxStalled,
-    maxWait: limits.maxWaitMs,
-    verify: gate.verify,
-    verifyEach: gate.verifyEach,
-    requireTasks: gate.requireTasks,
-    requireScenarios: gate.requireScenarios ?? false,
-    redFirst: gate.redFirst ?? false,
-    report: gate.reports ?? [],
-    ...(gate.review && {
-      review: agentKey(gate.review),
-      maxReviews: gate.review.max,
-      reviewPrompt: gate.review.prompt,
-    }),
-    failFast: view.failFast,
-    commit: view.commit,
-    worktree: Boolean(workspace?.worktree),
-    branch: workspace?.branch ?? null,
-    ...pick((settings?.given ?? {}) as Settings, recordedSettings),
-  };
-};
-
 /** One line about the settings that are used again, and one for each that is not. */
-const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: Settings): string[] => {
-  const changes = (Object.keys(before) as FlagName[])
+const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: KeptSettings): string[] => {
+  const changes = (Object.keys(before) as (keyof KeptSettings)[])
     .filter((name) => explicit.has(name) && textOf(name, before[name]) !== textOf(name, options[name]))
     .map((name) => `${flagOf(name)} is ${textOf(name, options[name])} (was ${textOf(name, before[name])})`);
   const except = changes.length === 0 ? '' : `, except: ${changes.join(', ')}`;

@@ -1,22 +1,18 @@
 import type { Options } from '../../config/flags.ts';
+import { type FlagsKept, flagsKept } from '../../config/kept.ts';
 import { describeTarget } from '../../config/notify-targets.ts';
+import type { SettingsAtStart } from '../../ralph/plan.ts';
+
+type RecordedFlag = FlagsKept<'recorded'>;
 
 /** Settings that are not in a plan. Their values are recorded if they were set explicitly. */
-export const recordedSettings = [
-  'notify',
-  'commitMessage',
-  'verifyTimeout',
-  'retryDelay',
-  'worktreeSetup',
-  'stopGrace',
-  'agentMode',
-] as const;
+export const recordedSettings: readonly RecordedFlag[] = flagsKept('recorded');
 
 /** Returns the values of explicit settings that a plan does not contain, for a later `--resume`. */
 export const valuesToRecord = (
-  options: Options,
+  options: Pick<Options, RecordedFlag>,
   explicit: ReadonlySet<string>,
-): Record<string, string | number | readonly string[]> =>
+): NonNullable<SettingsAtStart['given']> =>
   Object.fromEntries(
     recordedSettings.flatMap((name) => {
       const value = options[name];
@@ -25,5 +21,5 @@ export const valuesToRecord = (
   );
 
 /** Anyone who knows the address of a notification can send messages to it, so it is not recorded. */
-const hasAddress = (name: (typeof recordedSettings)[number], value: unknown): boolean =>
+const hasAddress = (name: RecordedFlag, value: unknown): boolean =>
   name === 'notify' && (value as Options['notify']).some((target) => describeTarget(target) !== target);

@@ -2,8 +2,8 @@ import { join } from 'node:path/posix';
 import { textInside } from '../../files/inside.ts';
 import { diffText } from '../../git/diff-text.ts';
 import { diffTrees, type FileDiff } from '../../git/diff.ts';
+import type { CommitStore } from '../../git/commit-store.ts';
 import { toUtf8 } from '../../git/paths.ts';
-import type { WorkTree } from '../../git/work-tree.ts';
 import type { PromptDocument } from '../../ralph/prompt.ts';
 import { describeProof } from '../../ralph/proof-text.ts';
 import type { GateRun } from '../../ralph/record.ts';
@@ -14,9 +14,10 @@ import type { RunContext } from '../context.ts';
 import type { Reviewed, ReviewCopy } from './copy.ts';
 
 type MaterialContext = Parameters<typeof createAssignmentReader>[0] &
-  Pick<RunContext, 'plan' | 'view' | 'redactor' | 'target' | 'project' | 'tree' | 'env'>;
+  Pick<RunContext, 'plan' | 'view' | 'redactor' | 'target' | 'project' | 'env'>;
 
-interface MaterialRequest extends Reviewed, Pick<ReviewCopy, 'restored'> {
+interface MaterialRequest extends Reviewed {
+  readonly copy: Pick<ReviewCopy, 'root' | 'restored'>;
   readonly iteration: number;
   readonly runs: readonly GateRun[];
   /** The gate has said something about the scenarios. */
@@ -25,8 +26,8 @@ interface MaterialRequest extends Reviewed, Pick<ReviewCopy, 'restored'> {
 
 /** Collects what a reviewer is told. Secrets are redacted, as the prompt is saved. */
 export const collectMaterial = async (context: MaterialContext, request: MaterialRequest): Promise<ReviewMaterial> => {
-  const { plan, view, tree, redactor, project, env } = context;
-  const { iteration, commit, base, runs, hasProof, restored } = request;
+  const { plan, view, redactor, project, env } = context;
+  const { iteration, commit, base, runs, hasProof, copy } = request;
   const { proposal, module, documents, userPrompt } = await createAssignmentReader(context)();
   return redactor.data({
     change: plan.change,
@@ -38,9 +39,9 @@ export const collectMaterial = async (context: MaterialContext, request: Materia
     userPrompt,
     runs,
     proof: hasProof ? describeProof(readLedger({ project, change: plan.change, env })?.scenarios ?? []) : null,
-    difference: await differenceOf(tree!, [base, commit]),
-    earlier: await earlierReview(tree!, view().reviews?.last ?? null, commit),
-    restored,
+    difference: await differenceOf(copy, [base, commit]),
+    earlier: await earlierReview(copy, view().reviews?.last ?? null, commit),
+    restored: copy.restored,
   });
 };
 
@@ -70,12 +71,13 @@ const specsOf = (
 const maxFiles = 200;
 const maxDifference = 64 * 1024;
 
-const differenceOf = async (tree: WorkTree, range: readonly [string, string]): Promise<Difference> => {
-  const files = (await diffTrees(tree, range, { renames: true })) ?? [];
+/** In the repository of the copy, where the agent has set no attributes that would hide lines. */
+const differenceOf = async (copy: CommitStore, range: readonly [string, string]): Promise<Difference> => {
+  const files = (await diffTrees(copy, range, { renames: true })) ?? [];
   return {
     files: files.slice(0, maxFiles).map(describeFile),
     filesLeftOut: Math.max(0, files.length - maxFiles),
-    text: files.length > maxFiles ? null : await diffText(tree, range, maxDifference),
+    text: files.length > maxFiles ? null : await diffText(copy, range, maxDifference),
   };
 };
 
@@ -88,11 +90,11 @@ const describeFile = ({ status, name, from, insertions, deletions, binary }: Fil
 };
 
 const earlierReview = async (
-  tree: WorkTree,
+  copy: CommitStore,
   last: Omit<EarlierReview, 'since'> | null,
   commit: string,
 ): Promise<EarlierReview | null> => {
   if (last === null) return null;
-  const files = last.checkpoint === null ? null : await diffTrees(tree, [last.checkpoint, commit], { renames: true });
+  const files = last.checkpoint === null ? null : await diffTrees(copy, [last.checkpoint, commit], { renames: true });
   return { ...last, since: files && files.slice(0, maxFiles).map(describeFile) };
 };

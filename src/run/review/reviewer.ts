@@ -49,7 +49,7 @@ export const runReviewer = async (context: TurnContext, turn: Turn): Promise<Rev
   const { harness: name, model, allowAll } = turn.plan;
   const refused = whyUntrusted(() => trusted.checkIn(copy.root, { options, plan, previous: null }, 'harness'));
   if (refused !== null) return { verdict: null, findings: [], reason: refused, usage: null, tools: null, error: null };
-  const prompt = buildReviewPrompt(await collectMaterial(context, { ...turn, restored: copy.restored }));
+  const prompt = buildReviewPrompt(await collectMaterial(context, turn));
   const promptFile = renameEarlier(reviewPrompt(folder, iteration));
   writeSafely(promptFile, prompt, 'create');
   const harness = findHarness(name);

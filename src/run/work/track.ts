@@ -30,6 +30,8 @@ export interface WorkTracker {
   save(): Promise<string | null>;
   /** Makes the next iteration take a new snapshot, because files may have changed since the last one. */
   invalidate(): void;
+  /** Saves what the gate of an iteration has changed: its commands run what the agent has written. */
+  afterGate(iteration: number): Promise<void>;
 }
 
 type WorkContext = CommitContext &
@@ -48,6 +50,7 @@ const withoutGit: WorkTracker = {
   changed: async () => null,
   save: async () => null,
   invalidate: () => {},
+  afterGate: async () => {},
 };
 
 const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => {
@@ -74,6 +77,10 @@ const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => 
     },
     invalidate: () => {
       latest = null;
+    },
+    afterGate: async (iteration) => {
+      const now = (await opened?.snapshots.take()) ?? null;
+      if (now !== null) await opened!.checkpoints.before(iteration + 1, now.id, true);
     },
     track: async (iteration) => {
       await index.beforeAgent();

@@ -49,7 +49,7 @@ export const openWorkspaceCopies = async ({
             `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${copyCommand(path)}`,
         ),
         ...synced.blocked.map(
-          ({ path, obstacle }) => `Conflict in ${path}: ${inWorktree(obstacle)} is in its way; delete that`,
+          ({ path, obstacle }) => `Conflict in ${path}: ${inWorktree(obstacle)} is in the way; delete it`,
         ),
       ];
       for (const text of sentences.filter((sentence) => !announced.has(sentence))) emit({ type: 'notice', text });

@@ -103,7 +103,8 @@ const openTree = async (
   { env, emit }: Pick<WorkRequest, 'env' | 'emit'>,
 ): Promise<WorkTree | null> => {
   const found = await findWorkTree(root, newTempIndex(env));
-  if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
+  if (found.kind === 'refused')
+    emit({ type: 'notice', text: `Nothing will be committed, because git refuses: ${found.why}` });
   if (found.kind !== 'found') return null;
   await guardSettings(found.tree);
   return found.tree;

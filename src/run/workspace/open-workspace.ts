@@ -109,7 +109,7 @@ const createWorktree = async (request: WorkspaceRequest, worktree: string, branc
     throw userError(
       'bad-branch',
       branch,
-      `${worktree} does not belong to this repository: look at it and move it away`,
+      `${worktree} does not belong to this repository: check what it is, and move it away`,
     );
   const isNew = !(await branchExists(project.root, branch));
   if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');

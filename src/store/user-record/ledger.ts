@@ -10,7 +10,8 @@ import { userRecordFolder } from './folder.ts';
 
 /*
  * The ledger of a change. It is in the user's state folder because agents and clones can write to the project. A new run,
- * `--fresh`, a landing and the archive leave it as it is: only the gate of a run replaces it.
+ * `--fresh` and the archive leave it as it is: only a gate replaces it, here or on a worker, and a landing that proves the
+ * scenarios again.
  */
 
 /** Returns the ledger of the last gate; null if there is none, or if it cannot be read. */
@@ -24,4 +25,12 @@ export const saveLedger = ({ project, change, env }: ChangeRef, ledger: Ledger):
   const folder = userRecordFolder(project, change, env);
   createFolder(folder);
   replaceSafely(ledgerFile(folder), `${JSON.stringify(boundLedger(ledger))}\n`);
+};
+
+/** Replaces the ledger with that of a worker, unless this machine has checked the same run, or a later one, itself. */
+export const adoptLedger = (of: ChangeRef, sent: Ledger): void => {
+  const own = readLedger(of);
+  const isOwn = own !== null && own.worker === undefined;
+  // Run ids sort by time.
+  if (!isOwn || own.run < sent.run) saveLedger(of, sent);
 };

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-export const iterationTabs = ['conversation', 'diff', 'gate', 'prompt', 'log'] as const;
+export const iterationTabs = ['conversation', 'diff', 'gate', 'prompt', 'log', 'handover'] as const;
 export type IterationTab = (typeof iterationTabs)[number];
 
 const runTabs = ['iterations', 'proof', 'charts', 'changes', 'plan'] as const;

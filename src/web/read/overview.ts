@@ -149,6 +149,7 @@ const idleRow = ({ id, source, module, tasks, problem }: ChangeOverview): Row =>
   finishedIterations: 0,
   maxIterations: null,
   tasks,
+  proof: null,
   startedAt: '',
   endedAt: null,
   elapsedMs: 0,

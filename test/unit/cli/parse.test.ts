@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guesses } from '../../../src/commands/guesses.ts';
+import { guesses } from '../../../src/commands/shared/guesses.ts';
 import { commands, groups } from '../../../src/commands/registry/registry.ts';
 import { flagHeadings, optionFlag } from '../../../src/config/flags.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
@@ -78,7 +78,7 @@ describe('help', () => {
     const help = renderHelp({ about: null, isFull: false }, 80);
     expect([...help.matchAll(/^(\S.*):$/gm)].map((match) => match[1])).toEqual([
       'Run',
-      'Look',
+      'Inspect',
       'Steer',
       'Finish',
       'Many machines',

@@ -60,6 +60,10 @@ test('a deleted file is reported, a moved one is not', () => {
   expect(found({ 'a.test.ts': one }, { 'b.test.ts': one })).toEqual([]);
   expect(found({ 'a.test.ts': one + two }, { 'b.test.ts': one })).toEqual(['a.test.ts was deleted']);
   expect(found({ 'a.test.ts': one + two }, { 'a.test.ts': one, 'b.test.ts': two })).toEqual([]);
+  // It skips the test, or skipped one before.
+  const skipped = one.replace('test(', 'test.skip(');
+  expect(found({ 'a.test.ts': one }, { 'b.test.ts': skipped })).toEqual(['a.test.ts was deleted']);
+  expect(found({ 'a.test.ts': skipped + two }, { 'b.test.ts': skipped + two })).toEqual([]);
   // The other file had a test with this title before.
   expect(found({ 'a.test.ts': one, 'b.test.ts': one }, { 'b.test.ts': one })).toEqual(['a.test.ts was deleted']);
 });

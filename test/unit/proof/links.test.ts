@@ -157,6 +157,8 @@ describe('the results of a test in a source file', () => {
     ['runs > a', {}, ['mocha with more > runs > a']],
     ['joins', {}, ['jest suite joins > jest suite joins']],
     ['suite', { kind: 'suite' as const }, ['jest suite joins > jest suite joins']],
+    // A suite without tests, which node:test reports like a test.
+    ['adds', { file: 'test/other.test.ts', kind: 'suite' as const }, []],
     ['test_works', { isName: true, file: 'tests/test_login.py' }, ['tests.test_login.TestLogin > test_works[1-2]']],
     ['test_work', { isName: true }, []],
     [null, { file: 'tests/test_login.py' }, ['tests.test_login.TestLogin > test_works[1-2]']],
@@ -209,6 +211,20 @@ test('links by title and by source, unknown ids and those of other changes', () 
     { id: 'a/b', where: 'b.test.ts:2' },
     { id: 'nope', where: `x ${tag} nope` },
   ]);
+});
+
+test('a suite without tests proves nothing, and one that failed is not passed', () => {
+  const title = `adds ${tag} a/b/c`;
+  const linked = (status: TestResult['status']) =>
+    linkScenarios({
+      scenarios: [{ id: 'a/b/c' }],
+      sources: [{ id: 'a/b/c', file: 'a.js', line: 1, test: { kind: 'suite', title, isName: false, inactive: null } }],
+      results: [result([title], { status })],
+    })
+      .tests.get('a/b/c')!
+      .flatMap(({ results }) => results);
+  expect(linked('passed')).toEqual([]);
+  expect(linked('failed')).toHaveLength(1);
 });
 
 test('many tags and many results take bounded time', () => {

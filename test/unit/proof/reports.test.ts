@@ -35,6 +35,14 @@ const inSuites = (ofTodo: string) => [
 ];
 const oneName = (ofTodo: string) => inSuites(ofTodo).map((each) => each.replaceAll(' > ', ' '));
 
+const ofBats = [
+  `passed ${passes}`,
+  `failed ${fails}`,
+  `passed odd <b> & 'single' 日本語 🚀`,
+  `skipped ${skipped}`,
+  'passed is named by a comment',
+];
+
 /** What each recorded report says. */
 const expected: Readonly<Record<string, { format: string; tests: string[] }>> = {
   'vitest-junit.xml': { format: 'junit', tests: ['failed test/broken.test.js', ...inSuites('skipped'), ...same] },
@@ -57,6 +65,8 @@ const expected: Readonly<Record<string, { format: string; tests: string[] }>> = 
     format: 'tap',
     tests: [`passed ${passes}`, `failed ${fails}`, `passed ${odd}`, `skipped ${skipped}`, `todo ${todo}`],
   },
+  'bats.tap': { format: 'tap', tests: ofBats },
+  'bats-junit.xml': { format: 'junit', tests: ofBats },
   'pytest-junit.xml': {
     format: 'junit',
     tests: [
@@ -121,6 +131,7 @@ describe('reports of real runners', () => {
     expect(await of('node-test-junit.xml', fails)).toMatchObject({ file: null, message, durationMs: ms });
     expect(await of('pytest-junit.xml', 'test_skipped')).toMatchObject({ message: 'later' });
     expect(await of('go-test.json', 'refuses')).toMatchObject({ message: 'login_test.go:10: got <1> & "2"' });
+    expect(await of('bats-junit.xml', fails)).toMatchObject({ message: expect.stringContaining('expected <1> & 2') });
     expect(await of('tape.tap', fails)).toMatchObject({ message: expect.stringContaining('is one') });
   });
 });
@@ -140,6 +151,8 @@ describe('TAP', () => {
     ['1..1\n    ok 1 - b\nok 1 - a # TODO\n', ['todo a > b']],
     ['1..1\nnot ok 1 - a\n# (in test file a.bats)\n', ['failed a']],
     ['TAP version 13\n1..0 # SKIP all\n', []],
+    ["1..2\nok 1 - a\n  ---\n  type: 'suite'\n  ...\nnot ok 2 - b\n  ---\n  type: 'suite'\n  ...\n", ['failed b']],
+    ["1..1\nok 1 - a # SKIP\n  ---\n  type: 'suite'\n  ...\n", ['skipped a']],
     ['TAP version 13\nok 1 a\n1..1\nTAP version 13\nnot ok 1 b\n1..1\n', ['passed a', 'failed b']],
     ['1..1\nok 1 - a\n  ---\n  not ok 2 - x\n  ...\n', ['passed a']],
     ['1..1\nok 1 - a # time=1.5ms\npragma +strict\nrandom\n', ['passed a']],
@@ -175,6 +188,7 @@ describe('JUnit', () => {
     [suite('<testcase name="a" classname="C"><skipped/><failure/></testcase>'), ['skipped C > a']],
     [suite('<testcase name="a" classname="C"><failure/><skipped type="todo"/></testcase>'), ['todo C > a']],
     [suite('<testcase name="a" classname="C" status="notrun"/>'), ['skipped C > a']],
+    [suite('<testcase name="a" classname="C" status="failed"/>'), ['failed C > a']],
     [suite('<testcase name="a" classname="C"><system-out>&lt;failure/></system-out></testcase>'), ['passed C > a']],
     [suite('<testcase name="a" classname="C"><system-out><failure/></system-out></testcase>'), ['passed C > a']],
     [suite('<properties><failure/></properties><testcase name="&#27;&#x41;\u0007"/>'), ['passed s > &#27;A\ufffd']],

@@ -73,6 +73,7 @@ const run = async (
     gate: async (iteration, { completionFound }, isGateResumed) =>
       isGateResumed ? (changes.resumedGate ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
     tasks: async () => null,
+    addProofToCommit: async (record) => record,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => ({
       text: `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,

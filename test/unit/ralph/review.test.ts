@@ -240,6 +240,7 @@ test.each([
   ['.github/copilot-instructions.md', true],
   ['.mcp.json', true],
   ['opencode.jsonc', true],
+  ['src/.gitattributes', true],
   ['src/agents.ts', false],
   ['docs/agents-guide.md', false],
   ['README.md', false],

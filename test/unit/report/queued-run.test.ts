@@ -69,7 +69,7 @@ test('the total cost of several attempts, and the next commands', () => {
   expect(renderQueued(change, { view: null, records: [], activity: null }, canvas).slice(1)).toEqual([
     '  Worker      one on build-1, seen 10m ago, attempt 2',
     '  Queued      09:00 by ann@laptop, priority 2, for agent=claude',
-    '  Total       $1.50 in 2 attempts, those that were lost included',
+    '  Total       $1.50 in 2 attempts, including lost ones',
     '',
     '  Follow      spool logs add-login --follow',
     '  Stop        spool stop add-login',

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Row } from '../../api.ts';
 import { attentionTone } from '../parts/attention.ts';
-import { Cost, Sparkline, Tasks } from '../parts/figures.tsx';
+import { Cost, Proven, Sparkline, Tasks } from '../parts/figures.tsx';
 import { MachineIcon } from '../parts/icons.tsx';
 import { ChangeLabels } from '../parts/labels.tsx';
 import { Status } from '../parts/status.tsx';
@@ -48,6 +48,7 @@ export const ChangeRow = ({ row, readOnly }: { readonly row: Row; readonly readO
       </div>
       <div class="row-tasks">
         <Tasks tasks={row.tasks} />
+        <Proven proof={row.proof} />
       </div>
       <div class="row-figures number">{row.run !== null && <Figures row={row} />}</div>
       <div class="row-when">

@@ -1,4 +1,5 @@
-import type { TaskCount, Usage } from '../../api.ts';
+import type { ProofCount, TaskCount, Usage } from '../../api.ts';
+import { countText, isProven } from '../../../ralph/proof-rows.ts';
 import { grouped } from '../../../ralph/usage.ts';
 import { dollars } from '../../../text/dollars.ts';
 
@@ -13,6 +14,16 @@ export const Tasks = ({ tasks }: { readonly tasks: TaskCount | null }) => {
       <span class="number">
         {tasks.done}/{tasks.total}
       </span>
+    </span>
+  );
+};
+
+/** `3/4 proven` */
+export const Proven = ({ proof }: { readonly proof: ProofCount | null }) => {
+  if (proof === null || proof.total === 0) return null;
+  return (
+    <span class={`proven tone-${isProven(proof) ? 'ok' : 'warn'}`} title={`${countText(proof)} by its last gate`}>
+      <span class="number">{`${proof.proven}/${proof.total}`}</span> proven
     </span>
   );
 };

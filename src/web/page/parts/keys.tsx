@@ -39,7 +39,7 @@ const listed: readonly (readonly [string, string])[] = [
   ['/', 'Filter changes'],
   ['l', 'Jump to the latest iteration'],
   ['c', 'Add context'],
-  ['1 – 5', 'Conversation, diff, gate, prompt, log'],
+  ['1 – 6', 'Conversation, diff, gate, prompt, log, handover notes'],
   ['← →', 'In a chart: previous and next value'],
   ['+ − 0', 'In a chart: zoom in, out, reset'],
   ['?', 'This list'],

@@ -3,6 +3,7 @@ import {
   evidenceName,
   groupsOf,
   mainEvidence,
+  onWorker,
   provenAt,
   type RequirementGroup,
 } from '../../../ralph/proof-rows.ts';
@@ -28,7 +29,9 @@ export const Proof = ({ state: { detail, iterations } }: { readonly state: RunSt
       <p class="proof-count">
         <strong>{countText(count)}</strong>
         <span class="quiet">
-          {gate === null ? ' No gate has run yet.' : ` Checked in iteration ${gate.iteration} of run ${gate.run}.`}
+          {gate === null
+            ? ' No gate has run yet.'
+            : ` Checked in iteration ${gate.iteration} of run ${gate.run}${onWorker(gate.worker)}.`}
         </span>
       </p>
       {groupsOf(scenarios).map((group) => (
@@ -105,6 +108,7 @@ const Scenario = ({ scenario, change }: { readonly scenario: ScenarioProof; read
             <a
               href={iterationHref({ change, run: proof.run }, proof.iteration, 'gate')}
             >{`iteration ${proof.iteration}`}</a>
+            {onWorker(proof.worker)}
             {provenAt(scenario) !== '' && (
               <>
                 {' at '}

@@ -1,5 +1,6 @@
-import type { GateRun, IterationDetail } from '../../api.ts';
+import type { GateRun, IterationDetail, ReviewReport } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
+import { Cost } from '../parts/figures.tsx';
 import { CheckIcon, CrossIcon, RefusedIcon } from '../parts/icons.tsx';
 
 const words: Record<GateRun['outcome'], string> = {
@@ -67,20 +68,42 @@ export const Gate = ({ detail: { record, gate } }: { readonly detail: IterationD
   );
 };
 
-const Review = ({ review }: { readonly review: NonNullable<NonNullable<IterationDetail['gate']>['review']> }) => (
-  <section>
-    <h3>
-      Review by {review.harness}
-      {review.model !== null && `:${review.model}`}: {review.verdict?.toUpperCase() ?? 'no verdict'}
-    </h3>
-    {review.reason !== null && <p>{review.reason}</p>}
-    <ul>
-      {review.findings.map((finding) => (
-        <li key={finding}>{finding}</li>
-      ))}
-    </ul>
-  </section>
-);
+/** The verdict of another agent, what it found, and what it cost. */
+const Review = ({ review }: { readonly review: ReviewReport }) => {
+  const { harness, model, verdict, reason, findings, attempts, durationMs, usage } = review;
+  return (
+    <section class="review" aria-label="Review">
+      <h3>
+        <span class={`status tone-${verdict === 'pass' ? 'ok' : verdict === 'fail' ? 'bad' : 'warn'}`}>
+          {verdict === 'pass' ? <CheckIcon /> : verdict === 'fail' ? <CrossIcon /> : <RefusedIcon />}
+          {verdict?.toUpperCase() ?? 'No verdict'}
+        </span>
+        <span>Review by {model === null ? harness : `${harness}:${model}`}</span>
+      </h3>
+      <p class="quiet number">
+        {[
+          ...(findings.length > 0 ? [pluralise(findings.length, 'finding')] : []),
+          duration(durationMs),
+          ...(attempts > 1 ? [pluralise(attempts, 'attempt')] : []),
+        ].join(' · ')}
+        {usage !== null && (
+          <>
+            {' · '}
+            <Cost usage={usage} />
+          </>
+        )}
+      </p>
+      {reason !== null && <p>{reason}</p>}
+      {findings.length > 0 && (
+        <ul>
+          {findings.map((finding, index) => (
+            <li key={index}>{finding}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+};
 
 const Finding = ({
   tone,

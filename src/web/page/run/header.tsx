@@ -3,7 +3,7 @@ import { grouped, tokensOf, totalUsage } from '../../../ralph/usage.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
 import { shortNumber } from '../../../text/short-number.ts';
 import { attentionTone } from '../parts/attention.ts';
-import { Cost, Tasks } from '../parts/figures.tsx';
+import { Cost, Proven, Tasks } from '../parts/figures.tsx';
 import { BackIcon } from '../parts/icons.tsx';
 import { ChangeLabels } from '../parts/labels.tsx';
 import { Status } from '../parts/status.tsx';
@@ -85,6 +85,11 @@ const Facts = ({ detail, view }: { readonly detail: RunDetail; readonly view: Ru
       <Fact name="Tasks">
         <Tasks tasks={tasks} />
       </Fact>
+      {view.proof !== undefined && (
+        <Fact name="Scenarios">
+          <Proven proof={view.proof} />
+        </Fact>
+      )}
       <Fact name="Time" limit={limits.maxDurationMs === null ? null : duration(limits.maxDurationMs)}>
         <Elapsed ms={view.elapsedMs} sinceMs={detail.status === 'running' ? Date.parse(detail.now) : null} />
       </Fact>

@@ -12,6 +12,7 @@ import { runPath } from '../state/client.ts';
 import { useLoaded, type Loaded } from '../state/load.ts';
 import type { RunState } from '../state/run-state.ts';
 import { Gate } from './gate.tsx';
+import { Handover } from './handover.tsx';
 import { Conversation } from './conversation.tsx';
 import { shownRunStatus } from './shown-status.ts';
 import { TextFile } from './text-file.tsx';
@@ -23,6 +24,7 @@ const labels: Record<IterationTab, string> = {
   gate: 'Gate',
   prompt: 'Prompt',
   log: 'Raw log',
+  handover: 'Handover',
 };
 
 /** One iteration. One that is running, or was cut off, has no record. */
@@ -45,7 +47,9 @@ export const Iteration = ({
   const loaded = useLoaded<IterationDetail>(unfinished === null ? base : null, summary === null ? 0 : 1);
   // An address without a number follows the latest iteration.
   const followed = route.iteration === null ? null : number;
-  const tabs = iterationTabs.map((name) => ({
+  const hasNotes = Boolean(summary?.handover);
+  const shown = iterationTabs.filter((name) => name !== 'handover' || hasNotes || route.iterationTab === name);
+  const tabs = shown.map((name) => ({
     name,
     label: labels[name],
     href: iterationHref(route, name === 'conversation' ? followed : number, name),
@@ -69,7 +73,7 @@ export const Iteration = ({
       </div>
       <Tabs tabs={tabs} current={route.iterationTab} label={`Parts of iteration ${number}`} />
       <div class={`iteration-body is-${route.iterationTab}`}>
-        <TabBody {...{ tab: route.iterationTab, base, state, number, unfinished, loaded }} />
+        <TabBody {...{ tab: route.iterationTab, base, state, number, unfinished, loaded, summary }} />
       </div>
     </section>
   );
@@ -108,9 +112,10 @@ interface BodyProps {
   readonly number: number;
   readonly unfinished: Unfinished | null;
   readonly loaded: Loaded<IterationDetail>;
+  readonly summary: IterationSummary | null;
 }
 
-const TabBody = ({ tab, base, state, number, unfinished, loaded }: BodyProps) => {
+const TabBody = ({ tab, base, state, number, unfinished, loaded, summary }: BodyProps) => {
   const { detail } = state;
   const isCurrent = unfinished?.isRunning ?? false;
   switch (tab) {
@@ -120,6 +125,8 @@ const TabBody = ({ tab, base, state, number, unfinished, loaded }: BodyProps) =>
       return <TextFile key="prompt" base={`${base}/prompt`} name={`prompt of iteration ${number}`} isGrowing={false} />;
     case 'log':
       return <TextFile key="log" base={`${base}/log`} name={`log of iteration ${number}`} isGrowing={isCurrent} />;
+    case 'handover':
+      return <Handover notes={summary?.handover ?? null} />;
     case 'gate':
     case 'diff':
       if (unfinished !== null)

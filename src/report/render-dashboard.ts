@@ -5,7 +5,7 @@ import { type Column, renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A run of a batch that is in progress. */
-export interface BoardRun {
+export interface DashboardRun {
   readonly change: string;
   /** It waits, and no agent works. */
   readonly isWaiting: boolean;
@@ -21,8 +21,8 @@ export interface BoardRun {
   readonly activity: string;
 }
 
-export interface BoardState {
-  readonly runs: readonly BoardRun[];
+export interface DashboardState {
+  readonly runs: readonly DashboardRun[];
   readonly queued: readonly string[];
   readonly total: number;
   readonly finished: number;
@@ -30,13 +30,13 @@ export interface BoardState {
   readonly cost: string;
 }
 
-type BoardTerminal = Pick<Terminal, 'style' | 'symbols' | 'columns' | 'rows'>;
+type DashboardTerminal = Pick<Terminal, 'style' | 'symbols' | 'columns' | 'rows'>;
 
-/** Renders the board: totals, a line per run, and the queue. Lines are narrower than the terminal. */
-export const renderBoard = (state: BoardState, terminal: BoardTerminal): string[] => {
+/** Renders the dashboard: totals, a line per run, and the queue. Lines are narrower than the terminal. */
+export const renderDashboard = (state: DashboardState, terminal: DashboardTerminal): string[] => {
   const { style, symbols } = terminal;
   const columns = terminal.columns - 1;
-  // A row above the board stays free.
+  // A row above the dashboard stays free.
   const rows = Math.max(1, terminal.rows - 1);
   const header = rows > 2 ? [headerText(state, columns, symbols)] : [];
   const queue = rows > 3 && state.queued.length > 0 ? [queueText(state.queued, columns, symbols)] : [];
@@ -50,7 +50,7 @@ export const renderBoard = (state: BoardState, terminal: BoardTerminal): string[
 const stopHint = 'Ctrl-C stops all';
 
 /** `Running 3 of 6 · 3 queued · 2m 10s · $0.04                    Ctrl-C stops all` */
-const headerText = (state: BoardState, columns: number, { separator, ellipsis }: Symbols): string => {
+const headerText = (state: DashboardState, columns: number, { separator, ellipsis }: Symbols): string => {
   const { runs, queued, total, finished, elapsedMs, cost } = state;
   const facts = [
     `Running ${runs.length} of ${total}`,
@@ -78,7 +78,7 @@ const queueText = (queued: readonly string[], columns: number, { queued: sign, e
 const shortId = (change: string): string => /^\d{3}-\d{2,}(?=_)/.exec(change)?.[0] ?? change;
 
 /** The iteration stays. The activity is shortened once all figures that may be left out are. */
-const columnsWith = ({ waiting, running }: Symbols): readonly Column<BoardRun>[] => [
+const columnsWith = ({ waiting, running }: Symbols): readonly Column<DashboardRun>[] => [
   {
     value: ({ change, isWaiting }) => `${isWaiting ? waiting : running} ${change}`,
     style: ({ isWaiting }) => (isWaiting ? 'yellow' : 'cyan'),

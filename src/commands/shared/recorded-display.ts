@@ -1,18 +1,18 @@
 import { relative } from 'node:path';
-import { findHarness } from '../harness/registry.ts';
-import { createJsonReporter } from '../report/json.ts';
-import { createLiveReporter, type LiveOptions } from '../report/live.ts';
-import { type Display, forTerminal, redacted } from '../report/display.ts';
-import { canvasOf } from '../report/canvas.ts';
-import { factsOf } from '../report/run-facts.ts';
-import { lastIterations } from '../report/shown-iterations.ts';
-import { renderRun } from '../report/render-run.ts';
-import type { Terminal } from '../report/terminal.ts';
-import type { RunView } from '../ralph/view.ts';
-import { createRedactor } from '../secrets/redact.ts';
-import { runFolder } from '../store/paths.ts';
-import type { Project } from '../store/project.ts';
-import type { Invocation } from './shared/command.ts';
+import { findHarness } from '../../harness/registry.ts';
+import { createJsonReporter } from '../../report/json.ts';
+import { createLiveReporter, type LiveOptions } from '../../report/live.ts';
+import { type Display, forTerminal, redacted } from '../../report/display.ts';
+import { canvasOf } from '../../report/canvas.ts';
+import { factsOf } from '../../report/run-facts.ts';
+import { lastIterations } from '../../report/shown-iterations.ts';
+import { renderRun } from '../../report/render-run.ts';
+import type { Terminal } from '../../report/terminal.ts';
+import type { RunView } from '../../ralph/view.ts';
+import { createRedactor } from '../../secrets/redact.ts';
+import { runFolder } from '../../store/paths.ts';
+import type { Project } from '../../store/project.ts';
+import type { Invocation } from './command.ts';
 
 interface RecordedDisplay extends Pick<Invocation, 'cwd' | 'env'> {
   readonly project: Project;

@@ -194,7 +194,11 @@ const withRecorded = (request: TrustRunsRequest, { plan, previous }: OneRun): Co
   const config = isOwn
     ? request.config
     : withRecordedVerify({ ...request, change, target, commands: plan.gate.verify });
-  const commands = commandsOfScenarios(plan.gate);
+  return withScenarioVerify(config, change, commandsOfScenarios(plan.gate));
+};
+
+/** Adds the `**Verify**:` commands of the scenarios of a change. */
+export const withScenarioVerify = (config: Config, change: string, commands: readonly string[]): Config => {
   if (commands.length === 0) return config;
   const own = { source: scenarioSource(change), commands };
   return { ...config, scenarioVerify: new Map([...(config.scenarioVerify ?? []), [change, own]]) };

@@ -1,7 +1,7 @@
 import type { CommandRow } from '../shared/command.ts';
 import { change, json, queue, run } from './options.ts';
 
-export const lookCommands: readonly CommandRow[] = [
+export const inspectCommands: readonly CommandRow[] = [
   {
     name: 'list',
     summary: 'List active changes with their tasks and last run',
@@ -25,7 +25,7 @@ export const lookCommands: readonly CommandRow[] = [
     options: [
       { name: 'follow', help: 'Follow the run until it ends, and exit with its exit code', short: 'f' },
       { name: 'raw', help: 'Show the unprocessed output of the agent' },
-      { name: 'prompt', help: 'Show what the agent was given' },
+      { name: 'prompt', help: 'Show the prompt of the iteration' },
       { name: 'review', help: 'Show the review of the iteration, also with --raw and --prompt' },
       { ...json, help: 'Output events as newline-delimited JSON' },
       { name: 'verbose', help: 'Also show reasoning and ignored mentions of the promise' },
@@ -81,6 +81,7 @@ export const lookCommands: readonly CommandRow[] = [
       { name: 'markdown', help: 'Output Markdown, for a pull request or a job summary' },
       { name: 'html', help: 'Output one HTML file with the charts of the last run' },
       { name: 'output', placeholder: 'file', help: 'Write to this file', suggest: 'files' },
+      queue,
     ],
     examples: [
       'spool proof 002-01',

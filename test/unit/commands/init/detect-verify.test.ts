@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { detectVerify } from '../../../src/commands/detect-verify.ts';
+import { detectVerify } from '../../../../src/commands/init/detect-verify.ts';
 
 const withScript = (test: string) => JSON.stringify({ scripts: { test } });
 const placeholder = 'echo "Error: no test specified" && exit 1';

@@ -1,4 +1,4 @@
-import { configKeys, type Suggestions } from '../config/flags.ts';
+import { configKeys, type Suggestions } from '../../config/flags.ts';
 
 /** A word that the shell can complete, with its description. */
 export interface Candidate {
@@ -29,7 +29,7 @@ export const lookUpSuggestions = async (
     case 'changes and modules':
       return [...(await changes(surroundings)), ...(await modules(surroundings))];
     case 'sources':
-      return (await import('../changes/folders.ts')).sourceNames.map((value) => ({ value }));
+      return (await import('../../changes/folders.ts')).sourceNames.map((value) => ({ value }));
     case 'agents':
       return agents(typed, surroundings);
     case 'keys':
@@ -39,25 +39,25 @@ export const lookUpSuggestions = async (
   }
 };
 
-const projectAt = async (cwd: string) => (await import('../store/project.ts')).findProject(cwd);
+const projectAt = async (cwd: string) => (await import('../../store/project.ts')).findProject(cwd);
 
 const changes = async ({ cwd }: Surroundings): Promise<Candidate[]> => {
-  const { listChanges } = await import('../changes/sources.ts');
+  const { listChanges } = await import('../../changes/sources.ts');
   return (await listChanges(await projectAt(cwd))).map((value) => ({ value, help: 'change' }));
 };
 
 const modules = async ({ cwd }: Surroundings): Promise<Candidate[]> => {
-  const { listModules } = await import('../changes/modules.ts');
+  const { listModules } = await import('../../changes/modules.ts');
   return listModules(await projectAt(cwd)).map((value) => ({ value, help: 'module' }));
 };
 
 /** The agents that can be run here, or all of them if none can. In a list, those after the last comma. */
 const agents = async (typed: string, { cwd, env }: Surroundings): Promise<Candidate[]> => {
   const [{ harnesses }, { agentProgram }, { findProjectIfAny }, { readConfig, noConfig }] = await Promise.all([
-    import('../harness/registry.ts'),
-    import('../harness/program.ts'),
-    import('../store/project.ts'),
-    import('../config/file.ts'),
+    import('../../harness/registry.ts'),
+    import('../../harness/program.ts'),
+    import('../../store/project.ts'),
+    import('../../config/file.ts'),
   ]);
   const project = findProjectIfAny(cwd);
   const { customHarnesses } = project ? await readConfig(project).catch(() => noConfig) : noConfig;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../files/regular.ts';
-import { isObject, parseJson } from '../text/shape.ts';
+import { readRegular } from '../../files/regular.ts';
+import { isObject, parseJson } from '../../text/shape.ts';
 
 export interface DetectedCheck {
   readonly command: string;

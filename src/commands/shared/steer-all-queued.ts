@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
-import { changesToSteer, steerAll, type SteeredChange } from '../cluster/steer-all.ts';
-import type { ControlCommand } from '../ralph/control.ts';
-import { statusOfQueued } from '../report/queued-run.ts';
-import type { Project } from '../store/project.ts';
-import { pluralise } from '../text/format.ts';
-import { senderOf } from './shared/queue.ts';
-import { withProjectQueue } from './shared/queued.ts';
+import { changesToSteer, steerAll, type SteeredChange } from '../../cluster/steer-all.ts';
+import type { ControlCommand } from '../../ralph/control.ts';
+import { statusOfQueued } from '../../report/queued-run.ts';
+import type { Project } from '../../store/project.ts';
+import { pluralise } from '../../text/format.ts';
+import { senderOf } from './queue.ts';
+import { withProjectQueue } from './queued.ts';
 
 export interface AllQueuedRequest {
   readonly project: Project;

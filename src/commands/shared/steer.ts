@@ -1,25 +1,25 @@
-import { userError } from '../errors.ts';
-import { lastSaved } from '../changes/tasks/current.ts';
-import { matchId } from '../changes/ids.ts';
-import { resolveChange } from '../changes/sources.ts';
-import { isInsideIteration } from '../process/tree.ts';
-import { asksToStop, type ControlCommand } from '../ralph/control.ts';
-import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
-import { usedUp } from '../ralph/used-up.ts';
-import { redactedTerminal } from '../report/redacted.ts';
-import { leftoversOf } from '../store/leftovers.ts';
-import { findProject, type Project } from '../store/project.ts';
-import { ownerText, processText } from '../store/run-lock.ts';
-import { loopOwner, queuedBy } from '../store/state.ts';
-import { changesWithRuns } from '../store/runs.ts';
-import { type Answer, answerMs, steer } from '../store/steer.ts';
-import { pluralise } from '../text/format.ts';
-import { safeJson } from '../text/controls.ts';
-import { commandLine } from '../text/shell-words.ts';
-import type { Invocation } from './shared/command.ts';
-import { confirmOn } from './shared/consent.ts';
-import { queueOf } from './shared/queue-url.ts';
-import { describeError, worst } from './shared/run-exit-code.ts';
+import { userError } from '../../errors.ts';
+import { lastSaved } from '../../changes/tasks/current.ts';
+import { matchId } from '../../changes/ids.ts';
+import { resolveChange } from '../../changes/sources.ts';
+import { isInsideIteration } from '../../process/tree.ts';
+import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
+import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
+import { usedUp } from '../../ralph/used-up.ts';
+import { redactedTerminal } from '../../report/redacted.ts';
+import { leftoversOf } from '../../store/leftovers.ts';
+import { findProject, type Project } from '../../store/project.ts';
+import { ownerText, processText } from '../../store/run-lock.ts';
+import { loopOwner, queuedBy } from '../../store/state.ts';
+import { changesWithRuns } from '../../store/runs.ts';
+import { type Answer, answerMs, steer } from '../../store/steer.ts';
+import { pluralise } from '../../text/format.ts';
+import { safeJson } from '../../text/controls.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import type { Invocation } from './command.ts';
+import { confirmOn } from './consent.ts';
+import { queueOf } from './queue-url.ts';
+import { describeError, worst } from './run-exit-code.ts';
 
 /** Sends a request to the run of a change, or to all runs of the project, and prints what will happen. */
 export const steerRuns = async (invocation: Invocation, command: ControlCommand): Promise<number> => {
@@ -57,7 +57,7 @@ interface SteerRequest {
   readonly project: Project;
   /** The changes that run on this machine. */
   readonly running: readonly string[];
-  /** Those that a batch on this machine has yet to start. */
+  /** Those that a batch on this machine has not started yet. */
   readonly queued: readonly string[];
   readonly print: (outcome: Pick<Outcome, 'text' | 'json'>) => void;
 }
@@ -144,7 +144,7 @@ const changesWithLeftovers = async (project: Project): Promise<string[]> => {
     .map((view) => view!.change);
 };
 
-/** A run can be steered even if its change was deleted meanwhile. */
+/** A run can be steered even if its change has been deleted since it started. */
 const resolveRun = async (project: Project, query: string, running: readonly string[]): Promise<string> => {
   const match = matchId(query, running);
   return match.kind === 'one' ? match.id : resolveChange(project, query);
@@ -176,7 +176,7 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     case 'taken-out':
       return outcome(
         'taken-out',
-        `was taken out of the queue of ${processText(answer.by)} and will not be started.`,
+        `was removed from the queue of ${processText(answer.by)} and will not be started.`,
         null,
       );
     case 'queued':

@@ -4,7 +4,7 @@ import type { Resolved } from '../config/resolve.ts';
 import { withLastSettings } from './resume/last-settings.ts';
 import type { CommonServices } from './services.ts';
 import type { RunSpec } from './spec.ts';
-import { type TrustRunsRequest, trustRuns } from './trust.ts';
+import { type TrustRunsRequest, trustRuns } from './trust-runs.ts';
 
 type Settings = Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'forChange' | 'passLists'>;
 

@@ -1,17 +1,17 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openRequests, sendMessage, findQueued, type ListedChange, type Sent } from '../cluster/queue.ts';
-import { userError } from '../errors.ts';
-import { asksToStop, type ControlCommand } from '../ralph/control.ts';
-import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
-import { statusOfQueued } from '../report/queued-run.ts';
-import { answerMs } from '../store/steer.ts';
-import type { Project } from '../store/project.ts';
-import { dayTime } from '../text/format.ts';
-import { commandLine } from '../text/shell-words.ts';
-import { senderOf } from './shared/queue.ts';
-import { keyOf, type ProjectQueue, queuedChange, resolveWithQueue, withProjectQueue } from './shared/queued.ts';
-import { viewOf } from './shared/queued-status.ts';
+import { openRequests, sendMessage, findQueued, type ListedChange, type Sent } from '../../cluster/queue.ts';
+import { userError } from '../../errors.ts';
+import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
+import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
+import { statusOfQueued } from '../../report/queued-run.ts';
+import { answerMs } from '../../store/steer.ts';
+import type { Project } from '../../store/project.ts';
+import { dayTime } from '../../text/format.ts';
+import { commandLine } from '../../text/shell-words.ts';
+import { senderOf } from './queue.ts';
+import { keyOf, type ProjectQueue, queuedChange, resolveWithQueue, withProjectQueue } from './queued.ts';
+import { viewOf } from './queued-status.ts';
 import type { Outcome } from './steer.ts';
 
 /**
@@ -72,7 +72,7 @@ const doneText = (row: ListedChange, { state }: Sent & { readonly kind: 'done' }
   const before = wasText(row);
   if (state === 'paused') return ['paused', `${before}; paused. ${resumeWith(row)}`];
   return row.run === null && row.state === 'queued'
-    ? ['taken-out', 'was taken out of the queue and will not be started.']
+    ? ['taken-out', 'was removed from the queue and will not be started.']
     : ['stopped', `${before}; stopped. ${resumeWith(row)}`];
 };
 
@@ -166,6 +166,6 @@ const unansweredText = (row: ListedChange, command: ControlCommand): Effect => {
   const verb = command === 'pause' ? 'pause' : 'stop';
   return [
     'sent',
-    `will ${verb}: its worker${whereOf(row)} was told, and has not answered within ${answerMs / 1000} s.`,
+    `will ${verb} when its worker${whereOf(row)} responds, which it did not do within ${answerMs / 1000}s.`,
   ];
 };

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
-import { planningFoldersOf } from '../changes/spool/create.ts';
-import { readConfig } from '../config/file.ts';
-import { configSchema } from '../config/schema.ts';
-import { userError } from '../errors.ts';
-import { createFolder } from '../files/folders.ts';
-import { writeSafely } from '../files/safe.ts';
-import { agentProgram } from '../harness/program.ts';
-import { harnesses } from '../harness/registry.ts';
-import { isInsideIteration } from '../process/tree.ts';
-import { isOwnProject, lookForProject, type Project } from '../store/project.ts';
-import { hideStateFromGit } from '../store/folders.ts';
-import { configFile, configSchemaFile, stateIgnoreFile } from '../store/paths.ts';
-import { settingsOf, sourceOf } from '../trust/settings.ts';
-import { addTrust, readTrusted } from '../trust/store.ts';
-import { hasControls } from '../text/names.ts';
-import { answer } from '../report/message.ts';
-import type { Invocation } from './shared/command.ts';
+import { planningFoldersOf } from '../../changes/spool/create.ts';
+import { readConfig } from '../../config/file.ts';
+import { configSchema } from '../../config/schema.ts';
+import { userError } from '../../errors.ts';
+import { createFolder } from '../../files/folders.ts';
+import { writeSafely } from '../../files/safe.ts';
+import { agentProgram } from '../../harness/program.ts';
+import { harnesses } from '../../harness/registry.ts';
+import { isInsideIteration } from '../../process/tree.ts';
+import { isOwnProject, lookForProject, type Project } from '../../store/project.ts';
+import { hideStateFromGit } from '../../store/folders.ts';
+import { configFile, configSchemaFile, stateIgnoreFile } from '../../store/paths.ts';
+import { settingsOf, sourceOf } from '../../trust/settings.ts';
+import { addTrust, readTrusted } from '../../trust/store.ts';
+import { hasControls } from '../../text/names.ts';
+import { answer } from '../../report/message.ts';
+import type { Invocation } from '../shared/command.ts';
 import { type DetectedCheck, detectVerify } from './detect-verify.ts';
 
 /** Creates what is missing and does not touch existing files. Asks before it creates anything. */
@@ -65,7 +65,7 @@ const chooseSettings = async ({ env, cwd, terminal, rawFlags }: Invocation, proj
   readTrusted(env, project);
   const detected = { agent: installed[0] ?? null, installed, verify: checks[0]?.command ?? null, checks };
   if (rawFlags.yes || !terminal.canPrompt) return detected;
-  const { ask, askText } = await import('../report/questions.ts');
+  const { ask, askText } = await import('../../report/questions.ts');
   const agent = installed.length > 1 ? await ask('Which agent?', installed.map(choiceOf)) : detected.agent;
   if (agent === null && installed.length > 1) throw userError('cancelled', 'no agent was selected');
   const verify = await askText('Command that verifies the work (empty for none):', problemWith, detected.verify ?? '');
