@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { agentRows } from './agents.mjs';
 import { measureGrowth } from './growth.mjs';
 import { makeBase, root } from './places.mjs';
 import { plot } from './plot.mjs';
@@ -67,6 +68,7 @@ const parts = {
   history: historyRows,
   list: listRows,
   package: packageRows,
+  agents: agentRows,
 };
 
 /** @param {readonly string[]} wanted @param {import('./rows.mjs').Setting} setting */

@@ -2,6 +2,7 @@ import { safeJson } from '../text/controls.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
+import { defaultModeOf, modesOf } from '../harness/modes.ts';
 import { harnesses } from '../harness/registry.ts';
 import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../harness/program.ts';
 import { versionOf } from '../harness/version.ts';
@@ -38,7 +39,25 @@ const inspect = async (harness: Harness, lookup: Lookup) => {
   const env = childEnvironment(askingEnvironment(lookup));
   const version = path && !custom ? await versionOf({ binary: path, env }) : null;
   const inProject = path === null ? passedOver(harness, lookup) : null;
-  return { name, title, own: custom?.command ?? null, path, inProject, version, install, capabilities };
+  return {
+    name,
+    title,
+    own: custom?.command ?? null,
+    path,
+    inProject,
+    version,
+    install,
+    capabilities,
+    protocols: protocolsOf(harness),
+    modes: modesOf(harness),
+    defaultMode: defaultModeOf(harness),
+  };
+};
+
+/** How Spool talks to it. */
+const protocolsOf = ({ acp }: Harness): readonly string[] => {
+  if (!acp) return ['cli'];
+  return acp.only ? ['acp'] : ['cli', 'acp'];
 };
 
 type Found = Awaited<ReturnType<typeof inspect>> & {
@@ -59,6 +78,12 @@ const columnsWith = (redactor: Redactor): Column<Found>[] => [
     style: ({ path }) => (path === null ? null : 'green'),
     min: 9,
   },
+  {
+    title: 'modes',
+    value: ({ modes, defaultMode }) => [defaultMode, ...modes.filter((mode) => mode !== defaultMode)].join(', '),
+    drop: 4,
+  },
+  { title: 'protocol', value: ({ protocols }) => protocols.join(', '), drop: 3 },
   { title: 'reports', value: ({ capabilities }) => capabilities.join(', '), drop: 2 },
   { title: 'install with', value: ({ path, install }) => (path === null ? install : '-'), drop: 1, min: 30 },
 ];

@@ -24,9 +24,11 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const name = nameOf(rawFlags.name);
   const slots = countOf(rawFlags.slots);
   const leaseMs = leaseOf(rawFlags.lease);
-  const checkpointMs = checkpointOf(rawFlags.checkpoint);
+  const publishUnfinishedMs = checkpointOf(rawFlags.checkpoint);
   const labels = labelsOf(rawFlags.label);
-  const settings = parseFlags(pick(rawFlags, ['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']));
+  const settings = parseFlags(
+    pick(rawFlags, ['allowAll', 'allow', 'deny', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
+  );
   const metrics = metricsOf(rawFlags.metrics);
   const repositories = await repositoriesOf(invocation);
   const folder =
@@ -60,7 +62,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
         labels,
         repositories,
         leaseMs,
-        checkpointMs,
+        publishUnfinishedMs,
         folder,
         env,
         withheld,

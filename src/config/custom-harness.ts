@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { userError } from '../errors.ts';
 import { hasNul, isName } from '../text/names.ts';
+import { createAcpDecoder } from '../harness/acp/decoder.ts';
 import type { Decoder, Harness } from '../harness/harness.ts';
 import { field, textAt } from '../harness/json.ts';
 
@@ -50,7 +51,10 @@ const skeleton = (name: string): string =>
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'trailer', 'install'];
+const commonKeys = ['command', 'args', 'install', 'protocol'];
+/** For agents that are started with a prompt, and for those that speak ACP. */
+const cliKeys = ['allowAllArgs', 'prompt', 'decoder', 'trailer'];
+const acpKeys = ['env', 'modelOption', 'mode'];
 
 interface Declaration {
   readonly root: string;
@@ -60,11 +64,24 @@ interface Declaration {
 
 const customHarness = (name: string, value: unknown, { root, known, bad }: Declaration): Harness => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad('must be an object');
+  const protocol = field(value, 'protocol') ?? 'cli';
+  if (protocol !== 'cli' && protocol !== 'acp') throw bad('must have "cli" or "acp" as "protocol"');
+  const keys = [...commonKeys, ...(protocol === 'acp' ? acpKeys : cliKeys)];
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown) throw bad(`has an unknown key "${unknown}". Keys: ${keys.join(', ')}`);
   const command = textAt(value, 'command');
   if (!command) throw bad('needs a "command"');
   const args = texts(value, 'args', bad);
+  const common = {
+    name,
+    title: name,
+    install: textAt(value, 'install') ?? 'see its documentation',
+    // A command with a slash is a file of the project; others are looked up on PATH.
+    binary: /[\\/]/.test(command) ? resolve(root, command) : command,
+    command,
+    args,
+  };
+  if (protocol === 'acp') return acpHarness(value, common, bad);
   const allowAllArgs = texts(value, 'allowAllArgs', bad);
   if ([command, ...args, ...allowAllArgs].some(hasNul)) throw bad('has a NUL character in "command" or its arguments');
   const trailer = texts(value, 'trailer', bad);
@@ -80,10 +97,9 @@ const customHarness = (name: string, value: unknown, { root, known, bad }: Decla
   return {
     name,
     title: name,
-    install: textAt(value, 'install') ?? 'see its documentation',
+    install: common.install,
     launch: {
-      // A command with a slash is a file of the project; others are looked up on PATH.
-      binary: /[\\/]/.test(command) ? resolve(root, command) : command,
+      binary: common.binary,
       args: (job) => [
         ...(job.model === null ? withoutModel(args) : args).map((arg) =>
           arg
@@ -103,6 +119,66 @@ const customHarness = (name: string, value: unknown, { root, known, bad }: Decla
     capabilities: capabilitiesOf(field(value, 'decoder'), known),
     custom: { command, args, allowAllArgs },
   };
+};
+
+interface CommonFields {
+  readonly name: string;
+  readonly title: string;
+  readonly install: string;
+  readonly binary: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** An agent that speaks ACP. Nothing is known of it, so each iteration gets a process unless the user wants another mode. */
+const acpHarness = (
+  value: unknown,
+  { command, args, binary, ...names }: CommonFields,
+  bad: Declaration['bad'],
+): Harness => {
+  const env = variables(value, bad);
+  const [modelOption, sessionMode] = ['modelOption', 'mode'].map((key) => {
+    const given = field(value, key);
+    if (given !== undefined && (typeof given !== 'string' || !isName(given))) throw bad(`must have a name as "${key}"`);
+    return given as string | undefined;
+  });
+  if ([command, ...args, ...Object.values(env)].some(hasNul))
+    throw bad('has a NUL character in "command", its arguments or "env"');
+  if (args.some((arg) => /\{(?:model|prompt|promptFile)\}/.test(arg)))
+    throw bad('must not have "{model}" or the prompt in "args": both are sent by the protocol');
+  return {
+    ...names,
+    launch: { binary, args: () => [...args] },
+    output: { decoder: createAcpDecoder },
+    acp: {
+      only: true,
+      defaultMode: 'cold',
+      start: () => ({ args, env }),
+      readAtStart: () => instructionFiles,
+      ...(modelOption && { modelOption }),
+      ...(sessionMode && { sessionMode }),
+    },
+    capabilities: ['text', 'tools', 'denials'],
+    custom: {
+      command,
+      args,
+      allowAllArgs: [],
+      acp: { env, modelOption: modelOption ?? null, mode: sessionMode ?? null },
+    },
+  };
+};
+
+/** Some agents read these only when they start. */
+const instructionFiles = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md', 'QWEN.md', '.github/copilot-instructions.md'];
+
+const variables = (value: unknown, bad: Declaration['bad']): Record<string, string> => {
+  const env = field(value, 'env') ?? {};
+  const isMap = typeof env === 'object' && env !== null && !Array.isArray(env);
+  if (!isMap || Object.entries(env).some(([name, text]) => !/^[A-Za-z_]\w*$/.test(name) || typeof text !== 'string'))
+    throw bad('must have an object with variables and their texts as "env"');
+  const own = Object.keys(env).find((name) => name.startsWith('SPOOL_'));
+  if (own !== undefined) throw bad(`must not set ${own} in "env"`);
+  return env as Record<string, string>;
 };
 
 const capabilitiesOf = (decoder: unknown, known: readonly Harness[]): Harness['capabilities'] =>

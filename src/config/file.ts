@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
 import { withoutTokens } from './notify-targets.ts';
-import { isItem, isNumeric, parseValue, type Value, expects } from './values.ts';
+import { isItem, isNumeric, parseValue, ruleProblem, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
 import { sourcesProblem } from '../changes/folders.ts';
 import type { Harness } from '../harness/harness.ts';
@@ -25,6 +25,8 @@ export interface Config extends Settings {
   readonly pass: PassList | null;
   readonly changes: ReadonlyMap<string, Settings>;
   readonly customHarnesses: readonly Harness[];
+  /** `permissions`: the rules for all changes. Those that allow something count only if the user trusts them. */
+  readonly permissions: PermissionTexts;
   /** The address of the queue, which counts only if the user trusts it; null if it is not set. */
   readonly queue: string | null;
   /**
@@ -34,6 +36,12 @@ export interface Config extends Settings {
   readonly ownVerify?: ReadonlyMap<string, OwnCommands>;
   /** The `**Verify**:` commands of the scenarios of changes that must be proven, by the ID of the change. */
   readonly scenarioVerify?: ReadonlyMap<string, OwnCommands>;
+}
+
+/** Permission rules as they are written. */
+interface PermissionTexts {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
 }
 
 export interface OwnCommands {
@@ -48,6 +56,7 @@ export const noConfig: Config = {
   changes: new Map(),
   customHarnesses: [],
   pass: null,
+  permissions: { allow: [], deny: [] },
   queue: null,
 };
 
@@ -81,6 +90,7 @@ export const configIn = async (project: Project, text: string): Promise<Config> 
     changes = {},
     worktree,
     env,
+    permissions,
     sources,
     queue,
     ...others
@@ -95,6 +105,7 @@ export const configIn = async (project: Project, text: string): Promise<Config> 
     written: rest,
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
     pass: env === undefined ? null : passIn(file, env),
+    permissions: permissionsIn(file, permissions ?? {}),
     queue: queue === undefined ? null : queueIn(file, queue),
     customHarnesses: declared === undefined ? [] : await loadCustomHarnesses(declared, { root: project.root, file }),
   };
@@ -125,6 +136,24 @@ const passIn = (file: string, env: unknown): PassList => {
       `"env.pass" must be a list of variable names such as "CI" or "AWS_*", not ${JSON.stringify(bad) ?? 'nothing'}`,
     );
   return pass;
+};
+
+/** `"permissions": { "allow": ["Bash(npm test:*)"], "deny": ["Edit(.env)"] }` */
+const permissionsIn = (file: string, value: unknown): PermissionTexts => {
+  if (!isObject(value) || Object.keys(value).some((key) => key !== 'allow' && key !== 'deny'))
+    throw userError('bad-config', file, '"permissions" must be an object with "allow" and "deny"');
+  const rulesOf = (key: keyof PermissionTexts): readonly string[] => {
+    const { [key]: list = [] } = value;
+    if (!Array.isArray(list) || !list.every(isText))
+      throw userError('bad-config', file, `"permissions.${key}" must be a list of rules such as "Bash(npm test:*)"`);
+    for (const rule of list) {
+      const problem = ruleProblem(rule);
+      if (problem !== null)
+        throw userError('bad-config', file, `the rule ${JSON.stringify(rule)} in "permissions.${key}" ${problem}`);
+    }
+    return list;
+  };
+  return { allow: rulesOf('allow'), deny: rulesOf('deny') };
 };
 
 /** `"queue": "postgres://spool@db.example.com/spool"`. The file is shared, so it must not contain a password. */
@@ -166,7 +195,7 @@ export const parseConfigJson = (text: string, file: string): Record<string, unkn
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
-    const keys = [...configKeys, 'changes', 'env', 'harnesses', 'queue', 'sources'];
+    const keys = [...configKeys, 'changes', 'env', 'harnesses', 'permissions', 'queue', 'sources'];
     const flag = flagNames.find((known) => known === key);
     if (flag)
       throw userError('bad-config', file, `"${key}" cannot be set in this file; pass ${flagOf(flag)} to each run`);

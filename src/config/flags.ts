@@ -1,3 +1,4 @@
+import { type AgentMode, agentModes } from '../harness/agent-mode.ts';
 import { defaultBlockedPromise, defaultCompletionPromise, defaultHarness } from '../ralph/defaults.ts';
 import { notifyKinds } from './notify-targets.ts';
 import type { Value, ValueKind } from './values.ts';
@@ -126,6 +127,14 @@ export const flags = {
     help: 'Model name, passed to the agent unchanged, such as anthropic/claude-sonnet',
     sources: ['flag', 'env', 'config'],
   },
+  agentMode: {
+    kind: 'agent-mode',
+    heading: 'Agent',
+    suggest: agentModes,
+    placeholder: 'mode',
+    help: 'Start the agent for each iteration (cold), ahead of it (standby), or keep it running (warm)',
+    sources: ['flag', 'env', 'config'],
+  },
   escalate: {
     kind: 'ladder',
     heading: 'Agent',
@@ -147,6 +156,20 @@ export const flags = {
     isEveryday: true,
     aliases: ['yolo', 'dangerously-allow-all'],
     help: 'Let the agent use every tool without asking',
+    sources: ['flag', 'env'],
+  },
+  allow: {
+    kind: 'rules',
+    heading: 'Agent',
+    placeholder: 'rule',
+    help: 'Let the agent do this without asking, such as "Bash(npm test:*)" or "Edit(src/**)" (repeatable)',
+    sources: ['flag', 'env'],
+  },
+  deny: {
+    kind: 'rules',
+    heading: 'Agent',
+    placeholder: 'rule',
+    help: 'Never let the agent do this, such as "Bash(git push:*)", even with --allow-all (repeatable)',
     sources: ['flag', 'env'],
   },
   sandbox: {
@@ -506,13 +529,16 @@ export type FlagName = keyof typeof flags;
 
 type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'ladder' | 'line' | 'time-of-day'
   ? string
-  : K extends 'boolean'
-    ? boolean
-    : K extends 'commands' | 'names' | 'events' | 'notifications'
-      ? readonly string[]
-      : number;
+  : K extends 'agent-mode'
+    ? AgentMode
+    : K extends 'boolean'
+      ? boolean
+      : K extends 'commands' | 'names' | 'events' | 'notifications' | 'rules'
+        ? readonly string[]
+        : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names' | 'events' | 'notifications'
+type OptionOf<F extends Flag> = F['kind'] extends
+  'boolean' | 'commands' | 'names' | 'events' | 'notifications' | 'rules'
   ? ValueOf<F['kind']>
   : F extends { default: string }
     ? ValueOf<F['kind']>
@@ -542,7 +568,7 @@ export const defaultOf = (flag: Flag): boolean | readonly string[] | string | nu
 
 /** The flag may be given several times. */
 export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean =>
-  ['commands', 'names', 'events', 'notifications'].includes(kind);
+  ['commands', 'names', 'events', 'notifications', 'rules'].includes(kind);
 
 export const flagNames = Object.keys(flags) as FlagName[];
 

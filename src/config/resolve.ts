@@ -13,7 +13,7 @@ import {
   type FlagValues,
 } from './flags.ts';
 import { describeTarget, withoutTokens } from './notify-targets.ts';
-import { isItem, parseValue, type Value, expects } from './values.ts';
+import { isItem, parseValue, ruleProblem, type Value, expects } from './values.ts';
 import type { Harness } from '../harness/harness.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
 import type { Project } from '../store/project.ts';
@@ -68,7 +68,7 @@ export const resolveOptions = async (sources: {
       return value === null ? [] : [[name, value]];
     }),
   );
-  const resolve = (special: FlagValues): Options => optionsOf(given, special, config);
+  const resolve = (special: FlagValues): Options => optionsOf(withRules(given, file), special, config);
   return {
     options: resolve({}),
     forChange: (id) => resolve(settingsFor(changes, id).values),
@@ -80,6 +80,19 @@ export const resolveOptions = async (sources: {
     explicit: new Set(given.keys()),
   };
 };
+
+/** Adds the rules of the config file: unlike other settings, those of a flag do not replace them. */
+const withRules = (
+  given: ReadonlyMap<FlagName, Value>,
+  { permissions }: Pick<Config, 'permissions'>,
+): ReadonlyMap<FlagName, Value> =>
+  new Map<FlagName, Value>([
+    ...given,
+    ...(['allow', 'deny'] as const).map((name): [FlagName, Value] => [
+      name,
+      [...new Set([...((given.get(name) ?? []) as readonly string[]), ...permissions[name]])],
+    ]),
+  ]);
 
 /** What is recorded of the settings, without addresses of notifications. */
 const recorded = (settings: FileSettings): FileSettings =>
@@ -147,7 +160,13 @@ const parsed = (name: FlagName, where: string, raw: string): Value => {
   return value;
 };
 
-const badValue = (name: FlagName, where: string, raw: string) =>
+const badValue = (name: FlagName, where: string, raw: string) => {
+  if (flags[name].kind !== 'rules') return badPlainValue(name, where, raw);
+  const bad = raw.split('\n').find((rule) => rule.trim() !== '' && ruleProblem(rule.trim()) !== null) ?? raw;
+  return userError('bad-rule', where, bad.trim(), ruleProblem(bad.trim()) ?? expects.rules);
+};
+
+const badPlainValue = (name: FlagName, where: string, raw: string) =>
   userError('bad-value', where, expects[flags[name].kind], name === 'notify' ? describeTarget(raw) : raw);
 
 const defaultValue = (flag: Flag): Value | null => {

@@ -1,6 +1,8 @@
+import { agentModes } from '../harness/agent-mode.ts';
 import { configKeys, defaultOf, type Flag, flags, isNegated } from './flags.ts';
 import { defaultFolders } from '../changes/folders.ts';
 import { notifyKinds } from './notify-targets.ts';
+import { rulePattern } from '../harness/permissions/rule.ts';
 import type { ValueKind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
@@ -37,8 +39,17 @@ export const configSchema = () => ({
       properties: Object.fromEntries(
         Object.entries(defaultFolders)
           .filter(([name]) => name !== 'spool')
-          .map(([name, folder]) => [name, { type: 'string', minLength: 1, default: folder }]),
+          .map(([name, { folder }]) => [name, { type: 'string', minLength: 1, default: folder }]),
       ),
+    },
+    permissions: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'What agents may do, for all changes; deny wins over allow',
+      properties: {
+        allow: { ...rules, description: `${flags.allow.help}; counts once you trust it` },
+        deny: { ...rules, description: flags.deny.help },
+      },
     },
     queue: {
       type: 'string',
@@ -70,7 +81,23 @@ const customHarness = {
       minLength: 1,
       description: 'Program on PATH, or a file of the project if it contains a slash',
     },
-    args: { ...texts, description: 'May contain {model}, {prompt} and {promptFile}' },
+    protocol: {
+      enum: ['cli', 'acp'],
+      default: 'cli',
+      description: '"acp" for an agent that speaks the Agent Client Protocol on stdin and stdout',
+    },
+    args: { ...texts, description: 'May contain {model}, {prompt} and {promptFile} with the protocol "cli"' },
+    env: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Variables that it gets, with the protocol "acp"',
+    },
+    modelOption: {
+      type: 'string',
+      minLength: 1,
+      description: 'ID of its option for the model, with the protocol "acp"',
+    },
+    mode: { type: 'string', minLength: 1, description: 'ID of the mode of its sessions, with the protocol "acp"' },
     allowAllArgs: { ...texts, description: 'Added with --allow-all' },
     prompt: { enum: ['stdin', 'argument', 'file'], default: 'stdin' },
     decoder: { type: 'string', default: 'plain', description: '"plain", or the harness whose output format it uses' },
@@ -104,6 +131,8 @@ const event = { enum: notifyKinds };
 
 const count = { type: 'integer', minimum: 1 };
 
+const rules = { type: 'array', items: { type: 'string', pattern: rulePattern } };
+
 const shapes: Record<ValueKind, object> = {
   text: { type: 'string', pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$' },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
@@ -123,6 +152,7 @@ const shapes: Record<ValueKind, object> = {
   'duration-above-zero': { type: 'string', pattern: aboveZero },
   'duration-above-zero-or-unlimited': { type: 'string', pattern: `${aboveZero}|^unlimited$` },
   'time-of-day': { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
+  'agent-mode': { enum: agentModes },
   names: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   events: {
     anyOf: [
@@ -132,5 +162,6 @@ const shapes: Record<ValueKind, object> = {
   },
   commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   notifications: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
+  rules,
   boolean: { type: 'boolean' },
 };

@@ -1,10 +1,12 @@
 import { notifyKinds, parseTarget } from './notify-targets.ts';
+import { agentModes } from '../harness/agent-mode.ts';
+import { parseRule } from '../harness/permissions/rule.ts';
 import { hasControls, hasNul, isName, nameRule } from '../text/names.ts';
 
 /**
  * The form of a value. A `name` cannot be mistaken for a flag, and neither can the parts of `agents`: names, each with
- * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `events`, `commands`
- * and `notifications` are lists.
+ * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `events`, `commands`,
+ * `notifications` and `rules`, of permissions, are lists.
  */
 export type ValueKind =
   | 'text'
@@ -16,6 +18,7 @@ export type ValueKind =
   | 'ladder'
   | 'commands'
   | 'notifications'
+  | 'rules'
   | 'count'
   | 'count-or-unlimited'
   | 'money-or-unlimited'
@@ -24,6 +27,7 @@ export type ValueKind =
   | 'duration-above-zero'
   | 'duration-above-zero-or-unlimited'
   | 'time-of-day'
+  | 'agent-mode'
   | 'boolean';
 
 export type Value = string | number | boolean | readonly string[];
@@ -42,6 +46,7 @@ export const expects: Record<ValueKind, string> = {
   ladder: 'must be a list of at least two different agents, such as "claude:haiku,claude:opus"',
   commands: 'must be a command or a list of commands',
   notifications: 'must be a command, desktop, bell, an http or https address, ntfy:<topic> or slack:<address>',
+  rules: 'must be permission rules such as Bash(npm test:*) or Edit(src/**)',
   count: 'must be a positive whole number',
   'count-or-unlimited': 'must be a positive whole number or "unlimited"',
   'money-or-unlimited': 'must be an amount in dollars such as 5 or 2.50, or "unlimited"',
@@ -50,6 +55,7 @@ export const expects: Record<ValueKind, string> = {
   'duration-above-zero': 'must be a duration above zero, such as 30s, 5m, 2h or 1d',
   'duration-above-zero-or-unlimited': 'must be a duration above zero, such as 30s, 5m, 2h or 1d, or "unlimited"',
   'time-of-day': 'must be a time of day such as 07:00, or "none"',
+  'agent-mode': `must be ${agentModes.slice(0, -1).join(', ')} or ${agentModes.at(-1)}`,
   boolean: 'must be true or false',
 };
 
@@ -83,6 +89,8 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return text === 'unlimited' ? Infinity : parseDuration(text) || null;
     case 'time-of-day':
       return text === noTime || /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
+    case 'agent-mode':
+      return agentModes.find((mode) => mode === text) ?? null;
     case 'names':
       return parseNames(text);
     case 'events':
@@ -91,6 +99,8 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return parseCommands(raw);
     case 'notifications':
       return parseTargets(raw);
+    case 'rules':
+      return parseRules(raw);
     case 'boolean':
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
   }
@@ -147,9 +157,17 @@ const parseEvents = (text: string): string[] | null => {
 export const isNumeric = (kind: ValueKind): boolean =>
   kind === 'count' || kind === 'count-or-unlimited' || kind === 'money-or-unlimited';
 
-/** Returns whether a text can be an item of a list: `commands` or `notifications`. */
-export const isItem = (kind: ValueKind, text: string): boolean =>
-  kind === 'notifications' ? parseTarget(text) !== null : text.trim() !== '' && !hasNul(text);
+/** Returns whether a text can be an item of a list: `commands`, `notifications` or `rules`. */
+export const isItem = (kind: ValueKind, text: string): boolean => {
+  if (kind === 'rules') return ruleProblem(text) === null;
+  return kind === 'notifications' ? parseTarget(text) !== null : text.trim() !== '' && !hasNul(text);
+};
+
+/** Returns what is wrong with a permission rule; null if it is valid. */
+export const ruleProblem = (text: string): string | null => {
+  const rule = parseRule(text);
+  return typeof rule === 'string' ? rule : null;
+};
 
 /** One command per line, as in an environment variable. */
 const parseCommands = (text: string): string[] | null => {
@@ -160,6 +178,11 @@ const parseCommands = (text: string): string[] | null => {
 const parseTargets = (text: string): string[] | null => {
   const targets = linesOf(text);
   return targets.length > 0 && targets.every((target) => parseTarget(target) !== null) ? targets : null;
+};
+
+const parseRules = (text: string): string[] | null => {
+  const rules = linesOf(text);
+  return rules.length > 0 && rules.every((rule) => ruleProblem(rule) === null) ? rules : null;
 };
 
 const linesOf = (text: string): string[] =>

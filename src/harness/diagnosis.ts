@@ -12,6 +12,8 @@ const longestLine = 500;
 interface DiagnosisOptions {
   readonly allowAll: boolean;
   readonly redactor: Redactor;
+  /** What allows a denied tool, if that is not a setting of the agent. */
+  readonly howToAllow?: () => string;
 }
 
 /**
@@ -21,12 +23,12 @@ interface DiagnosisOptions {
  */
 export const createDiagnosis = (
   harness: Harness,
-  { allowAll, redactor }: DiagnosisOptions,
+  { allowAll, redactor, howToAllow }: DiagnosisOptions,
   onEvent: (event: AgentEvent) => void,
 ) => {
   /** Longer than they are shown: they are redacted before they are shortened. */
   const stderr: string[] = [];
-  const denials = createDenials(harness, allowAll);
+  const denials = createDenials(harness, allowAll, howToAllow);
   let explained = false;
   let truncated: AgentEvent | null = null;
 
@@ -103,22 +105,27 @@ const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, al
 };
 
 /** `--allow-all`, unless it was given or does not help, and the agent's own setting. */
-const permissionAdvice = (harness: Harness, tools: readonly string[], allowAll: boolean): string => {
-  const setting = harness.permissions?.howToAllow?.(tools);
+const permissionAdvice = (
+  harness: Harness,
+  tools: readonly string[],
+  allowAll: boolean,
+  howToAllow?: () => string,
+): string => {
+  const setting = howToAllow ? howToAllow() : harness.permissions?.howToAllow?.(tools);
   return [...(allowAll ? [] : ['run with --allow-all']), ...(setting ? [setting] : [])].join(', or ');
 };
 
 const mostTools = 10;
 
 /** Collects the denied tools. The message of each denial names all tools denied so far. */
-const createDenials = (harness: Harness, allowAll: boolean) => {
+const createDenials = (harness: Harness, allowAll: boolean, howToAllow?: () => string) => {
   const tools = new Set<string>();
   let flagHelps = !allowAll;
   return {
     add({ tool, byRule }: Denial): Pick<Denial, 'message' | 'allowAllHelps'> {
       if (tools.size < mostTools) tools.add(tool);
       if (byRule) flagHelps = false;
-      const advice = permissionAdvice(harness, [...tools], !flagHelps);
+      const advice = permissionAdvice(harness, [...tools], !flagHelps, howToAllow);
       const message = `${notAllowed(harness.title, [...tools])}${advice === '' ? '' : `; ${advice}`}`;
       return { message, ...(flagHelps && { allowAllHelps: true }) };
     },

@@ -1,5 +1,8 @@
 import type { SandboxNeeds } from '../process/sandbox-types.ts';
-import type { AgentErrorKind, AgentEvent } from '../ralph/agent-events.ts';
+import type { AgentErrorKind, AgentEvent, Usage } from '../ralph/agent-events.ts';
+import type { AgentMode } from './agent-mode.ts';
+import type { TranslateRules } from './permissions/own-rules.ts';
+import type { Problem } from './problem.ts';
 
 /** An agent CLI, described as data. docs/adding-a-harness.md shows how to add one. */
 export interface Harness {
@@ -10,6 +13,8 @@ export interface Harness {
   readonly install: string;
   readonly launch: Launch;
   readonly output: Output;
+  /** Set if it speaks the Agent Client Protocol, in which it can stay running between iterations. */
+  readonly acp?: Acp;
   /** What its output reports. `denials`: a refused tool is reported even if the agent continues and exits with 0. */
   readonly capabilities: readonly Capability[];
   /** How to check whether the user is signed in. */
@@ -36,6 +41,39 @@ interface Launch {
   readonly isolationEnv?: (folder: string) => Readonly<Record<string, string>>;
 }
 
+interface Acp {
+  /** It is prompted by the protocol in every mode. Otherwise `launch` describes it in cold mode. */
+  readonly only?: true;
+  /** Unless the user chooses another. */
+  readonly defaultMode: AgentMode;
+  /** Called for each process, with the environment that it would get. */
+  readonly start: (env: NodeJS.ProcessEnv) => AcpStart | Promise<AcpStart>;
+  /** The ID of the mode to work in, if it has several. */
+  readonly sessionMode?: string;
+  /** The ID of its option for the model, if that is not of the category "model". */
+  readonly modelOption?: string;
+  /** Files and folders that it reads only when it starts; relative ones are in the folder in which it works. */
+  readonly readAtStart?: (env: NodeJS.ProcessEnv) => readonly string[];
+}
+
+/** How one process is started. */
+export interface AcpStart {
+  readonly args: readonly string[];
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly details?: AcpDetails;
+}
+
+/** What an agent reports outside of the protocol. Nothing of it ever rejects. */
+export interface AcpDetails {
+  /** The usage of a session so far; null if it is unknown. */
+  readonly usage: (session: string) => Promise<Usage | null>;
+  /** What it waits for before it continues, such as the next attempt to reach the model; null for nothing. */
+  readonly waiting: (session: string) => Promise<string | null>;
+  /** How the last turn ended. */
+  readonly ending: (session: string) => Promise<{ readonly problem?: Problem; readonly unfinished?: string }>;
+}
+
 interface Output {
   /** Called once per process with the title of the harness. */
   readonly decoder: (title: string) => Decoder;
@@ -59,6 +97,8 @@ interface Auth {
 }
 
 interface Permissions {
+  /** Turns permission rules of Spool into its own. Without this it is not told any. */
+  readonly ownRules?: TranslateRules;
   /** What it cannot do without --allow-all, for the header of a run. */
   readonly defaultRestrictions?: string;
   /** Whether its settings allow any edit or command without --allow-all. */
@@ -79,6 +119,12 @@ interface CustomCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly allowAllArgs: readonly string[];
+  /** Set if it speaks ACP. */
+  readonly acp?: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly modelOption: string | null;
+    readonly mode: string | null;
+  };
 }
 
 export interface Job {

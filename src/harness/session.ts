@@ -3,6 +3,8 @@ import type { AgentEvent, TurnEnd, AbortReason } from '../ralph/agent-events.ts'
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Harness, Job } from './harness.ts';
+import type { AgentMode } from './agent-mode.ts';
+import type { PermissionRules } from './permissions/rule.ts';
 
 /**
  * A conversation with an agent: opened once per run, prompted once per iteration, closed when the run ends. A session
@@ -29,6 +31,14 @@ export interface SessionScope {
   readonly redactor: Redactor;
   /** null for no sandbox. */
   readonly sandbox: Sandbox | null;
+  /** What the agent may do: it is told what it has a form for, and Spool answers what it asks. */
+  readonly permissions: PermissionRules;
+  /** How the process of the agent lives. */
+  readonly mode: AgentMode;
+  /** Marks the processes of this session that live longer than a turn. */
+  readonly tag: string;
+  /** Tells the user something about the session. */
+  readonly onNotice: (text: string) => void;
 }
 
 export interface AgentTurn {

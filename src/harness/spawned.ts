@@ -6,9 +6,11 @@ import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from './harness.ts';
 import type { AgentTurn, OpenSession, SessionScope, TurnObserver } from './session.ts';
+import { environmentOf, ownRulesOf } from './permissions/own-rules.ts';
 import { agentProgram } from './program.ts';
 import { runProcess } from '../process/run.ts';
 import { knownVersion } from './version.ts';
+import { realPath } from '../process/which.ts';
 import { createWatchdog } from '../process/watchdog.ts';
 
 /** A session that starts the agent CLI once per turn. */
@@ -31,6 +33,7 @@ const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => 
   if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);
   const version = () => knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: turn.sandbox, harness });
+  const own = ownRulesOf(harness, turn.permissions, { root: realPath(turn.cwd), home: env.HOME ?? null });
   const args = await harness.launch.args({ ...job, version, asSuperuser: process.getuid?.() === 0 });
   const aborting = new AbortController();
   const abort = (why: AbortReason | null) => {
@@ -44,8 +47,8 @@ const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => 
   const launch = {
     ...turn,
     binary,
-    args,
-    env: cleanEnv,
+    args: [...args, ...(own.args ?? [])],
+    env: { ...cleanEnv, ...environmentOf(own, cleanEnv) },
     stdin: harness.launch.promptVia === undefined ? job.prompt : '',
   };
   try {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { closeSync, existsSync } from 'node:fs';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { openEmpty, writeAll } from '../files/safe.ts';
@@ -12,7 +12,8 @@ import type { Redactor } from '../secrets/redact.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from './sandbox-types.ts';
 
 export interface Launch extends Command {
-  readonly stdin: string;
+  /** What it reads, or a stream that stays open as long as it may be sent more. */
+  readonly stdin: string | Readable;
   /** Receives all output unchanged, except for redacted secrets; null for no log. */
   readonly logFile: string | null;
   readonly redactor: Redactor;
@@ -27,6 +28,8 @@ export interface Launch extends Command {
 type Source = 'stdout' | 'stderr';
 
 export interface ProcessControl {
+  /** Called with the process id after the start. */
+  started?(pid: number): void;
   /** Called with each chunk. The next one is read when the promise resolves, or at once for null. */
   output(source: Source, chunk: Uint8Array): Promise<void> | null;
   /** Aborted to terminate the process. */
@@ -61,6 +64,7 @@ export const runProcess = async (launch: Launch, watch: ProcessControl): Promise
     const child = await start(launch, sandboxed);
     if (typeof child === 'string') return notStarted(child);
     sandboxed?.started(child.pid!);
+    watch.started?.(child.pid!);
     const tree = { group: child.pid!, tag: launch.tag, preexisting, sandboxed: sandboxed !== null };
     const kill = () => killTree(tree);
     sandboxed?.lost.addEventListener('abort', kill);
@@ -143,7 +147,8 @@ const followProcess = async (
   });
   // An agent may exit without reading its prompt.
   child.stdin.on('error', () => {});
-  child.stdin.end(launch.stdin);
+  if (typeof launch.stdin === 'string') child.stdin.end(launch.stdin);
+  else launch.stdin.pipe(child.stdin);
   try {
     const [exitCode, signal] = await Promise.race([exit, output.failed]);
     // The agent has finished: a signal from now on does not interrupt it.

@@ -68,6 +68,12 @@ export const terminateOrphans = (run: string): Promise<number> =>
 export const processesOf = (run: string): number[] =>
   processIds().filter((pid) => environmentIncludes(pid, Buffer.from(`\0${tagVariable}=${run}/`)));
 
+/** Returns the processes with exactly this tag. Linux only. */
+export const taggedProcesses = (tag: string): number[] => {
+  const mark = markOf(tag);
+  return processIds().filter((pid) => environmentIncludes(pid, mark));
+};
+
 /** Returns the process and its ancestors. */
 const ancestry = (pid: number): number[] => (pid > 1 ? [pid, ...ancestry(Number(statOf(pid)?.[1] ?? 0))] : []);
 
@@ -92,20 +98,28 @@ export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
 
 export const killTree = (tree: ProcessTree): void => signalAll(treeMembers(tree), 'SIGKILL');
 
-/** Sends SIGTERM to `askedFirst`, and SIGKILL to all members that are left after `graceMs`. */
-const terminateAll = async (members: () => number[], graceMs: number, askedFirst = members): Promise<number> => {
+/**
+ * Sends SIGTERM to `askedFirst`, and SIGKILL to all members that are left after `graceMs`, including those that are
+ * started meanwhile. Returns how many there were at first.
+ */
+export const terminateAll = async (members: () => number[], graceMs: number, askedFirst = members): Promise<number> => {
   const found = members();
   if (found.length === 0) return 0;
   signalAll(askedFirst(), 'SIGTERM');
   if (await waitUntilGone(members, graceMs)) return found.length;
-  signalAll(members(), 'SIGKILL');
-  await waitUntilGone(members, killWaitMs);
+  await waitUntilGone(members, killWaitMs, 'SIGKILL');
   return found.length;
 };
 
-const waitUntilGone = async (members: () => number[], limitMs: number): Promise<boolean> => {
+/** Sends a signal, if one is given, each time it finds members. */
+const waitUntilGone = async (
+  members: () => number[],
+  limitMs: number,
+  signal: NodeJS.Signals | null = null,
+): Promise<boolean> => {
   const deadline = performance.now() + limitMs;
-  while (members().length > 0) {
+  for (let found = members(); found.length > 0; found = members()) {
+    if (signal !== null) signalAll(found, signal);
     if (performance.now() > deadline) return false;
     await delay(20);
   }

@@ -2,7 +2,7 @@ import { changeOf } from '../changes/sources.ts';
 import type { FlagValues } from '../config/flags.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { findHarness, missingBinary } from '../harness/registry.ts';
-import { openSpawned } from '../harness/spawned.ts';
+import { openSession } from '../harness/open-session.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
 import { prepareRuns } from './prepare-runs.ts';
@@ -45,7 +45,7 @@ export const startHeadless = async (request: HeadlessRequest): Promise<RunResult
     ownsProcess: false,
     ...adapt({
       findHarness: (name) => findHarness(name, resolved.customHarnesses),
-      openSession: openSpawned,
+      openSession,
       missingAgent: missingBinary,
     }),
   });

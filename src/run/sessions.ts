@@ -1,7 +1,12 @@
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
+import type { AgentMode } from '../harness/agent-mode.ts';
+import { chooseMode } from '../harness/modes.ts';
+import { ownRulesOf } from '../harness/permissions/own-rules.ts';
+import { type PermissionRules, rulesOf } from '../harness/permissions/rule.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
+import { realPath } from '../process/which.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
 import { agentDataFolder } from '../store/paths.ts';
 
@@ -17,12 +22,24 @@ type SessionContext = Pick<
   | 'redactor'
   | 'sandbox'
   | 'batch'
+  | 'cluster'
+  | 'tag'
+  | 'emit'
 >;
 
 export const createSessions = (context: SessionContext, openSession: OpenSession): AgentSessions => {
   const opened = new Map<string, AgentSession>();
-  const open = (harness: Harness, cwd: string, more: NodeJS.ProcessEnv): AgentSession => {
-    const { options, env, stopSignals, redactor, sandbox } = context;
+  const { options, env, stopSignals, redactor, sandbox, tag, emit } = context;
+  const onNotice = (text: string) => emit({ type: 'notice', text });
+  const all = rulesOf(options);
+  // Everything that is not denied is allowed anyway.
+  const rules = context.plan.allowAll ? { ...all, allow: [] } : all;
+  const open = (harness: Harness, permissions: PermissionRules, { cwd, more, mode }: Opening): AgentSession => {
+    const home = env.HOME ?? null;
+    const { left } = ownRulesOf(harness, permissions, { root: realPath(cwd), home });
+    const asksSpool = mode !== 'cold' || harness.acp?.only === true;
+    const untold = unusedRules(left, permissions, asksSpool);
+    if (untold.length > 0) onNotice(untoldText(harness.title, untold, asksSpool));
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
       cwd,
@@ -31,21 +48,56 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
       stopSignals,
       redactor,
       sandbox,
+      permissions,
+      mode,
+      tag,
+      onNotice,
     });
+  };
+  const modeOf = (harness: Harness): AgentMode => {
+    const { mode, why } = chooseMode(harness, {
+      wanted: options.agentMode,
+      isSandboxed: sandbox !== null,
+      isWorker: context.cluster !== null,
+      platform: process.platform,
+    });
+    if (why !== null) onNotice(`${harness.title} runs in cold mode: ${why}.`);
+    return mode;
   };
   return {
     of: (harness) => {
       const session =
-        opened.get(harness.name) ?? open(harness, context.workProject.root, gitCeilingEnv(context.workspace));
+        opened.get(harness.name) ??
+        open(harness, rules, {
+          cwd: context.workProject.root,
+          more: gitCeilingEnv(context.workspace),
+          mode: modeOf(harness),
+        });
       opened.set(harness.name, session);
       return session;
     },
-    separate: (harness, { root, env }) => open(harness, root, env),
+    // It is prompted once, in a folder that is then deleted.
+    separate: (harness, { root, env: more }) => open(harness, { ...all, allow: [] }, { cwd: root, more, mode: 'cold' }),
     close: async () => {
       await Promise.all([...opened.values()].map((session) => session.close()));
     },
   };
 };
+
+interface Opening {
+  readonly cwd: string;
+  readonly more: NodeJS.ProcessEnv;
+  readonly mode: AgentMode;
+}
+
+/** An agent that asks Spool gets the answers of allow rules that it was not told. */
+const unusedRules = (left: readonly string[], { deny }: PermissionRules, asksSpool: boolean): readonly string[] =>
+  asksSpool ? left.filter((text) => deny.some((rule) => rule.text === text)) : left;
+
+const untoldText = (agent: string, rules: readonly string[], asksSpool: boolean): string =>
+  asksSpool
+    ? `${agent} cannot be told these permission rules, so they only apply where it asks: ${rules.join(', ')}.`
+    : `${agent} cannot be told these permission rules, so they do not apply to it: ${rules.join(', ')}.`;
 
 /** Returns a separate data folder, for agents that would otherwise lock each other out of a shared database. */
 const dataFolder = ({ project, plan }: SessionContext): string => {

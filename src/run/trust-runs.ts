@@ -163,6 +163,7 @@ const neededBy = (request: TrustRunsRequest, { options, plan, previous }: OneRun
     ...(plan.gate.scenarioCommands ? [scenarioSource(change)] : []),
     ...allAgents(plan).map(({ harness }) => sourceOf(`harnesses.${harness}`)),
     ...(hasWorktree || plan.gate.redFirst ? [includeSource] : []),
+    sourceOf('permissions.allow'),
   ];
 };
 

@@ -45,8 +45,10 @@ const commandKeys: readonly CommandKey[] = [
 export const includeSource = '.worktreeinclude';
 
 /** `id` is a change for which the file has separate settings. */
-export const sourceOf = (key: CommandKey | 'queue' | `harnesses.${string}`, id?: string): string =>
-  `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
+export const sourceOf = (
+  key: CommandKey | 'queue' | 'permissions.allow' | `harnesses.${string}`,
+  id?: string,
+): string => `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
 
 /** Returns everything in a project that needs trust. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
@@ -54,6 +56,7 @@ export const settingsOf = (project: Project, config: Config): Setting[] => {
     ...commandsIn(project, config.customHarnesses, config),
     ...includeSettings(project),
     ...queueSettings(config),
+    ...permissionSettings(config),
   ]);
   return [...settings, ...files];
 };
@@ -162,7 +165,7 @@ const mergeScripts = (named: readonly Scripts[]): Pick<Setting, 'files' | 'uncle
 
 const harnessSettings = ({ name, custom }: Harness, files: Files, roots: Roots): Setting[] => {
   if (custom === undefined) return [];
-  const { command, args, allowAllArgs } = custom;
+  const { command, args, allowAllArgs, acp } = custom;
   const program = isPath(command) ? [command] : [];
   const words = [command, ...args, ...allowAllArgs];
   const named = { files: filesIn([...program, ...args, ...allowAllArgs], files, roots), unclear: [] };
@@ -172,18 +175,39 @@ const harnessSettings = ({ name, custom }: Harness, files: Files, roots: Roots):
       commands: [
         commandLine(command, ...args),
         ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
+        ...(acp ? acpLines(acp) : []),
       ],
-      hash: hashOf({ command, args, allowAllArgs }),
+      hash: hashOf({ command, args, allowAllArgs, ...(acp && { acp }) }),
       ...mergeScripts([named, scriptsIn(commandLine(...words), files, roots)]),
     },
   ];
 };
+
+/** What can change how an agent works. */
+const acpLines = ({ env, mode }: NonNullable<NonNullable<Harness['custom']>['acp']>): string[] => [
+  ...Object.entries(env).map(([name, value]) => `with ${name}=${commandLine(value)}`),
+  ...(mode === null ? [] : [`in its mode ${commandLine(mode)}`]),
+];
 
 /** Names the server that this machine sends texts to, and from which it learns what to land. */
 const queueSettings = ({ queue }: Config): Setting[] =>
   queue === null
     ? []
     : [{ source: sourceOf('queue'), commands: [queue], hash: hashOfCommands([queue]), files: [], unclear: [] }];
+
+/** Lets agents do more. Rules that deny something need no trust. */
+const permissionSettings = ({ permissions: { allow } }: Config): Setting[] =>
+  allow.length === 0
+    ? []
+    : [
+        {
+          source: sourceOf('permissions.allow'),
+          commands: allow,
+          hash: hashOfCommands(allow),
+          files: [],
+          unclear: [],
+        },
+      ];
 
 /** Names ignored files, possibly secrets, that are copied to where an agent works. */
 const includeSettings = (project: Project): Setting[] => {

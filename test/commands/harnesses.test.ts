@@ -20,8 +20,8 @@ test('spool harnesses lists all agents and which of them are installed', async (
 
   const list = await project.start(['harnesses'], { env }).result;
   expect(list).toMatchObject({ code: 0, stderr: '' });
-  expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +text, tools, tokens, cost, denials +-$/m);
-  expect(list.stdout).toMatch(/^codex +no +text, tools, tokens +npm install -g @openai\/codex$/m);
+  expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +cold +cli +text, tools, tokens, cost, denials +-$/m);
+  expect(list.stdout).toMatch(/^codex +no +cold +cli +text, tools, tokens +npm install -g @openai\/codex$/m);
   expect(list.stdout).toMatch(/^mine \(custom: mine\) +no/m);
   expect(list.stdout.match(/^\S+ \(default\)/gm)).toEqual(['opencode (default)']);
   const chosen = await project.start(['agents'], { env: { ...env, SPOOL_HARNESS: 'claude:some/model,mine' } }).result;
@@ -35,6 +35,12 @@ test('spool harnesses lists all agents and which of them are installed', async (
     path: project.path('../bin/claude'),
     version: '9.9.9 (Claude Code)',
     default: false,
+    protocols: ['cli'],
+    modes: ['cold'],
+  });
+  expect(found.find(({ name }) => name === 'opencode')).toMatchObject({
+    protocols: ['cli', 'acp'],
+    modes: ['cold', 'standby', 'warm'],
   });
 });
 

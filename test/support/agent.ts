@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
+import type { AgentMode } from '../../src/harness/agent-mode.ts';
 import { agents } from '../model/agents.mjs';
 import { type Moment, type Refusal, startModel, type Turn } from '../model/server.mjs';
 import { createProject, type ProjectOptions } from './project.ts';
@@ -9,6 +10,7 @@ export const createAgentProject = async (
   name: string,
   script: (moment: Moment, folder: string) => Turn | Refusal,
   options: ProjectOptions = {},
+  mode: AgentMode = 'cold',
 ) => {
   const agent = agents[name]!;
   const project = createProject(options);
@@ -16,7 +18,7 @@ export const createAgentProject = async (
   onTestFinished(() => model.close());
   const env = { ...agent.prepare(project.home, model.url), PATH: `${agentBin(name)}:${project.env.PATH}` };
   /** `below` is a folder in the project, or empty. */
-  const chosen = ['--harness', name, '--model', agent.model];
+  const chosen = ['--harness', name, '--model', agent.model, '--agent-mode', mode];
   const startIn = (below: string, ...args: string[]) => project.start([...args, ...chosen], { env, cwd: below });
   const start = (...args: string[]) => startIn('', ...args);
   return {

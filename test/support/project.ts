@@ -117,7 +117,7 @@ export const createProject = ({ files = {}, agent = [], git = true, untrusted = 
 
 const runsSomething = (files: Record<string, string | null>): boolean =>
   '.worktreeinclude' in files ||
-  /"(?:harnesses|verify|notify|setup|worktreeSetup)"/.test(files['.spool/config.json'] ?? '');
+  /"(?:harnesses|verify|notify|setup|worktreeSetup|allow)"/.test(files['.spool/config.json'] ?? '');
 
 export type TestProject = ReturnType<typeof createProject>;
 

@@ -5,6 +5,7 @@ const text = 'one\ntwo\r\n  three\n\n\tfour';
 
 /** Arguments for each error, with newlines in every text. */
 const facts: Record<ErrorCode, unknown[]> = {
+  'bad-rule': ['--allow', 'Bsh(x)', 'has an unknown name "Bsh"'],
   usage: [text],
   'no-commit': [],
   'review-without-git': [text],

@@ -65,7 +65,7 @@ const sectionsOf = (config: Config, change: string | null, env: NodeJS.ProcessEn
       title: heading,
       rows: [
         ...settings.filter((name) => flags[name].heading === heading).map(rowOf),
-        ...(heading === 'Agent' ? agentRows(config) : []),
+        ...(heading === 'Agent' ? [...permissionRows(config), ...agentRows(config)] : []),
       ],
     })),
     { title: 'Environment', rows: passRows(config, env) },
@@ -104,6 +104,12 @@ const agentRows = ({ customHarnesses }: Config): Row[] =>
     value: custom!.command,
     source: 'config.json',
   }));
+
+/** Rules of the file apply in addition to those of flags and variables. */
+const permissionRows = ({ permissions }: Config): Row[] =>
+  (['allow', 'deny'] as const)
+    .filter((name) => permissions[name].length > 0)
+    .map((name) => ({ key: `permissions.${name}`, value: permissions[name], source: 'config.json' }));
 
 /** Both lists apply. */
 const passRows = ({ pass }: Config, { SPOOL_ENV_PASS: variable }: NodeJS.ProcessEnv): Row[] => {

@@ -30,7 +30,11 @@ export const run = async (invocation: Invocation): Promise<number> => {
 const settingsAt = ({ project, path, section }: OpenConfig, config: Config): Setting[] => {
   const key = path.join('.') === 'worktree.setup' ? 'worktreeSetup' : path.at(-1)!;
   const source =
-    path[0] === 'harnesses' ? sourceOf(`harnesses.${key}`) : sourceOf(key as CommandKey, section?.id ?? undefined);
+    path[0] === 'harnesses'
+      ? sourceOf(`harnesses.${key}`)
+      : path[0] === 'permissions'
+        ? sourceOf('permissions.allow')
+        : sourceOf(key as CommandKey, section?.id ?? undefined);
   return settingsOf(project, config).filter((setting) => setting.source === source);
 };
 

@@ -17,7 +17,7 @@ export const pathOf = (key: string, section: string | null, settings: JsonObject
     if (valueAt(settings, setup) !== undefined) return setup;
     if (valueAt(settings, ['worktreeSetup']) !== undefined) return ['worktreeSetup'];
   }
-  const dot = /^(worktree|env|harnesses)\.(.+)$/s.exec(key);
+  const dot = /^(worktree|env|permissions|harnesses)\.(.+)$/s.exec(key);
   return dot ? [dot[1]!, dot[2]!] : [key];
 };
 
@@ -25,6 +25,7 @@ export const pathOf = (key: string, section: string | null, settings: JsonObject
 export const valueOf = (path: Path, raw: string): unknown => {
   if (path[0] === 'harnesses' && path.length > 1) return harnessIn(path, raw);
   if (path.join('.') === 'env.pass') return listIn(path, raw) ?? raw.split(',').map((name) => name.trim());
+  if (path[0] === 'permissions') return listIn(path, raw) ?? [raw];
   const name = configKeys.find((key) => key === path.at(-1));
   switch (name && flags[name].kind) {
     case 'boolean':

@@ -17,6 +17,7 @@ import { agentsOf } from '../../config/agents.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';
+import { chooseMode } from '../../harness/modes.ts';
 import { exitCodeOf, onStopSignals, type StopSignals } from '../../process/signals.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { checkAgent } from './agent.ts';
@@ -115,7 +116,13 @@ const runChecks = async (
       const root = project?.root ?? cwd;
       const found = await checkAgent({ harness, env, stop: stopSignals.stop, cwd, root, allowAll });
       const isUsable = found[0]?.status === 'ok';
-      const probed = probe && isUsable ? await probeAgent({ harness, agent, env, stopSignals, allowAll }) : [];
+      const { mode } = chooseMode(harness, {
+        wanted: options.agentMode,
+        isSandboxed: options.sandbox,
+        isWorker: false,
+        platform: process.platform,
+      });
+      const probed = probe && isUsable ? await probeAgent({ harness, agent, env, stopSignals, allowAll, mode }) : [];
       if (stopSignals.received() === null) report([...found, ...probed]);
     }
     return checks;
@@ -150,13 +157,13 @@ const othersOnPath = (chosen: readonly ChosenAgent[], lookup: Lookup): ChosenAge
     .filter((harness) => agentProgram(harness, lookup) && chosen.every((one) => one.harness !== harness))
     .map((harness) => ({ harness, agent: { harness: harness.name, model: null } }));
 
-const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+const colors = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** Long messages continue below themselves. */
 const render = ({ about, status, message, fix }: Check, terminal: Terminal): string => {
   const { style, columns } = canvasOf(terminal);
   const below = (text: string) => wrap(text, columns - indent.length).join(`\n${indent}`);
-  const first = `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${below(message)}`;
+  const first = `${style(colors[status], status.padEnd(4))}  ${about.padEnd(12)}  ${below(message)}`;
   return fix === null ? first : `${first}\n${indent}${below(`Fix: ${fix}`)}`;
 };
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { defaultBlockedPromise, defaultCompletionPromise } from '../../ralph/defaults.ts';
 import type { AgentEvent } from '../../ralph/agent-events.ts';
 import type { AgentChoice } from '../../ralph/plan.ts';
-import { openSpawned } from '../../harness/spawned.ts';
+import { openSession } from '../../harness/open-session.ts';
+import type { AgentMode } from '../../harness/agent-mode.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { observeIteration } from '../../ralph/iteration.ts';
@@ -23,6 +24,8 @@ export interface Probe {
   readonly stopSignals: Pick<StopSignals, 'stop' | 'kill'>;
   /** Whether a loop would use --allow-all. */
   readonly allowAll: boolean;
+  /** The mode that a loop would use. */
+  readonly mode: AgentMode;
 }
 
 /** Runs the agent twice in a temporary folder: once as a loop would, once on a task it must not be allowed to do. */
@@ -51,11 +54,16 @@ const fixFor = (kind: string) =>
 
 type Outcome = Awaited<ReturnType<typeof run>>;
 
-const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ended }: Outcome): Check[] => [
+const judgeFirst = (
+  { harness, mode }: Probe,
+  project: string,
+  { completionFound, ended, notices }: Outcome,
+): Check[] => [
+  ...notices.map((text) => warn(harness.name, `probe: ${text}`, 'use --agent-mode cold')),
   completionFound
     ? ok(harness.name, 'probe: read a prompt of 200 KiB and printed the promise')
     : fail(harness.name, 'probe: did not print the promise', 'try another model'),
-  ok(harness.name, `probe: exit code ${ended.exitCode}`),
+  ok(harness.name, ended.end === 'answered' ? `probe: answered in ${mode} mode` : `probe: exit code ${ended.exitCode}`),
   existsSync(join(project, 'probe.txt'))
     ? ok(harness.name, 'probe: wrote a file')
     : fail(harness.name, 'probe: did not write a file', 'try another model, or check its permissions'),
@@ -68,7 +76,7 @@ const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
     allowAll: false,
     task: `Write a file ${outside}. If you may not, say so.`,
   });
-  if (error !== null && (error.kind !== 'permission' || ended.exitCode !== 0))
+  if (error !== null && (error.kind !== 'permission' || (ended.exitCode ?? 0) !== 0))
     return [warn(probe.harness.name, `probe: without --allow-all: ${oneLine(error.message)}`, 'use --allow-all')];
   return [
     existsSync(outside)
@@ -78,7 +86,7 @@ const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
 };
 
 const run = async (
-  { harness, agent, env, stopSignals }: Probe,
+  { harness, agent, env, stopSignals, mode }: Probe,
   base: string,
   { allowAll, task }: { allowAll: boolean; task: string },
 ) => {
@@ -92,13 +100,18 @@ This is a test of the connection. ${task} Then print <promise>${defaultCompletio
   const { trailer = [] } = harness.output;
   const promises = { completionPromise: defaultCompletionPromise, blockedPromise: defaultBlockedPromise };
   const observer = observeIteration({ ...promises, trailer }, prompt);
-  const session = openSpawned(harness, {
+  const notices: string[] = [];
+  const session = openSession(harness, {
     cwd: join(base, 'project'),
     env: allowedEnvironment(env),
     stopGraceMs: 2000,
     stopSignals,
     redactor: createRedactor(env),
     sandbox: null,
+    permissions: { allow: [], deny: [] },
+    mode,
+    tag: `doctor-${process.pid}`,
+    onNotice: (text) => notices.push(text),
   });
   const turn = {
     job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
@@ -117,5 +130,6 @@ This is a test of the connection. ${task} Then print <promise>${defaultCompletio
     ...verdict,
     error: tooLong ? { kind: 'timeout', message: 'took longer than 3 minutes' } : verdict.error,
     ended,
+    notices,
   };
 };

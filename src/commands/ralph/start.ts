@@ -6,7 +6,7 @@ import { defaultLimits } from '../../config/default-limits.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { missingBinary } from '../../harness/registry.ts';
-import { openSpawned } from '../../harness/spawned.ts';
+import { openSession } from '../../harness/open-session.ts';
 import { onStopSignals, type StopSignalName } from '../../process/signals.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
@@ -73,7 +73,7 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
         : { source: flagOf(name), setBy: 'caller' },
     ownsProcess: true,
     findHarness,
-    openSession: openSpawned,
+    openSession,
     missingAgent: missingBinary,
   });
   const redacting = { ...request, forChange, redactor: createRedactor(env), foreground };
@@ -136,7 +136,7 @@ const startMany = async (
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
-      const reason = outcome.result?.reason ?? (outcome.isTakenOut ? 'interrupted' : 'complete');
+      const reason = outcome.result?.reason ?? (outcome.isRemoved ? 'interrupted' : 'complete');
       if (error === undefined) return { ...outcome, code: exitCodeFor(reason, null) };
       const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };

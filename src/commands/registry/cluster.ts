@@ -52,7 +52,7 @@ export const clusterCommands: readonly CommandRow[] = [
         placeholder: 'port',
         help: 'Serve metrics for Prometheus on this port, or on host:port (default host: 127.0.0.1)',
       },
-      ...settingsOf(['allowAll', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
+      ...settingsOf(['allowAll', 'allow', 'deny', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
     ],
     examples: [
       'spool worker',

@@ -44,6 +44,6 @@ export const runOf: Positional = {
 };
 export const key: Positional = {
   name: 'key',
-  help: 'Such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>',
+  help: 'Such as maxCost, verify, worktree.setup, env.pass, permissions.deny or harnesses.<name>',
   suggest: 'keys',
 };

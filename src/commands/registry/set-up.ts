@@ -99,7 +99,9 @@ export const setUpCommands: readonly CommandRow[] = [
     positionals: [],
     options: [
       { name: 'probe', help: 'Also run each agent twice on a tiny task' },
-      ...ralphOptions.filter(({ name }) => ['harness', 'model', 'allowAll', ...sandboxFlags].includes(name)),
+      ...ralphOptions.filter(({ name }) =>
+        ['harness', 'model', 'agentMode', 'allowAll', ...sandboxFlags].includes(name),
+      ),
       { ...queue, help: 'Also check this queue (default: SPOOL_QUEUE), and the remote of the project' },
       remote,
       json,

@@ -33,7 +33,9 @@ export const lookUpSuggestions = async (
     case 'agents':
       return agents(typed, surroundings);
     case 'keys':
-      return [...configKeys, 'worktree.setup', 'env.pass'].map((value) => ({ value }));
+      return [...configKeys, 'worktree.setup', 'env.pass', 'permissions.allow', 'permissions.deny'].map((value) => ({
+        value,
+      }));
   }
 };
 

@@ -2,6 +2,7 @@ import { join, sep } from 'node:path';
 import type { Harness, HarnessEnvironment } from '../harness.ts';
 import { field, listAt, textAt } from '../json.ts';
 import { createStreamJsonDecoder } from '../stream-json.ts';
+import { claudeRules } from '../permissions/claude-rules.ts';
 
 /** Claude Code 2.x. `stream-json` needs `--verbose`. */
 export const claude: Harness = {
@@ -25,6 +26,7 @@ export const claude: Harness = {
   capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
   auth: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, fix: 'claude auth login' },
   permissions: {
+    ownRules: claudeRules,
     isGranted,
     howToAllow: (tools) =>
       `add ${rulesFor(tools)} to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts`,

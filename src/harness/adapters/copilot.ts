@@ -3,6 +3,7 @@ import { createToolNames, toolTitle } from '../tool-calls.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
+import { copilotRules } from '../permissions/copilot-rules.ts';
 
 /** GitHub Copilot CLI. It reads the prompt from stdin only without `-p`. */
 export const copilot: Harness = {
@@ -24,6 +25,7 @@ export const copilot: Harness = {
   },
   capabilities: ['text', 'tools', 'denials'],
   permissions: {
+    ownRules: copilotRules,
     howToAllow: () => 'approve it for this folder in an interactive "copilot"',
   },
   advice: {

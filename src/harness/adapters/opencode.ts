@@ -1,9 +1,10 @@
 import { dirname } from 'node:path';
-import type { AgentErrorKind, AgentEvent } from '../../ralph/agent-events.ts';
+import type { AgentErrorKind, AgentEvent, Usage } from '../../ralph/agent-events.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
-import { denied, problemEvent, truncated } from '../problem.ts';
+import { denied, type Problem, problemEvent, truncated } from '../problem.ts';
 import { providerHosts } from '../providers.ts';
+import { opencodeRules } from '../permissions/opencode-rules.ts';
 
 /** OpenCode 1.x. Without `--title` it sends the whole prompt a second time to generate a title. */
 export const opencode: Harness = {
@@ -26,6 +27,14 @@ export const opencode: Harness = {
   output: {
     decoder: (title) => createDecoder(title),
   },
+  acp: {
+    defaultMode: 'cold',
+    start: async (env) => (await import('../acp/opencode.ts')).startOpencode(env),
+    readAtStart: (env) => {
+      const config = configFolder(env.HOME ?? '', env);
+      return ['.', '.opencode', config].flatMap((folder) => readAtStart.map((name) => `${folder}/${name}`));
+    },
+  },
   capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
   auth: {
     args: ['auth', 'list'],
@@ -34,6 +43,7 @@ export const opencode: Harness = {
     fix: 'opencode auth login',
   },
   permissions: {
+    ownRules: opencodeRules,
     howToAllow: (tools) =>
       `set "permission": { ${keysOf(tools)
         .map((key) => `"${key}": "allow"`)
@@ -77,6 +87,9 @@ const runAtStart = [
   '.npmrc',
   ...['agent', 'command', 'mode', 'plugin', 'skill', 'tool'].flatMap((name) => [name, `${name}s`]),
 ];
+
+/** What it does not read again while it is running. */
+const readAtStart = runAtStart.filter((name) => /^(?:opencode\.jsonc?|config\.json|[a-z]+)$/.test(name));
 
 /** The keys of "permission" for these tools. All tools that change files share the key "edit". */
 const keysOf = (tools: readonly string[]): readonly string[] =>
@@ -149,6 +162,10 @@ const rule = /specified a rule which prevents/;
 /** Reasons of a last step after which the agent had more to do or to say. */
 const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'error']);
 
+/** Returns the reason of a last step if there was more to do; null if the agent had finished. */
+export const unfinishedReason = (reason: string | null): string | null =>
+  reason !== null && unfinished.has(reason) ? reason : null;
+
 const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text === null ? null : [event(text)]);
 
 const toolEvents = (
@@ -170,13 +187,15 @@ const toolEvents = (
 };
 
 /** OpenCode does not include cached tokens in the input, nor reasoning in the output. */
-const usageEvent = (part: unknown): AgentEvent => {
+const usageEvent = (part: unknown): AgentEvent => ({ type: 'usage', ...opencodeUsage(part) });
+
+/** The usage of a step, or of a whole session. */
+export const opencodeUsage = (part: unknown): Usage => {
   const tokens = field(part, 'tokens');
   const cacheReadTokens = numberAt(tokens, 'cache', 'read');
   const cacheWriteTokens = numberAt(tokens, 'cache', 'write');
   const reasoningTokens = numberAt(tokens, 'reasoning');
   return {
-    type: 'usage',
     inputTokens: sum(numberAt(tokens, 'input'), cacheReadTokens, cacheWriteTokens),
     outputTokens: sum(numberAt(tokens, 'output'), reasoningTokens),
     cacheReadTokens,
@@ -186,12 +205,14 @@ const usageEvent = (part: unknown): AgentEvent => {
   };
 };
 
-const errorEvent = (error: unknown): AgentEvent => {
+const errorEvent = (error: unknown): AgentEvent => problemEvent(opencodeProblem(error));
+
+export const opencodeProblem = (error: unknown): Problem => {
   const name = textAt(error, 'name') || 'error';
   const message = `${textAt(error, 'data', 'message') || name}${name === 'UnknownError' ? opaque : ''}`;
   const status = numberAt(error, 'data', 'statusCode');
   const headers = asObject(field(error, 'data', 'responseHeaders'));
-  return problemEvent({ message, status, headers, kind: kinds.get(name) });
+  return { message, status, headers, kind: kinds.get(name) };
 };
 
 const kinds = new Map<string, AgentErrorKind>([

@@ -1,6 +1,7 @@
 import type { Harness } from '../harness.ts';
 import { providerHosts } from '../providers.ts';
 import { createStreamJsonDecoder } from '../stream-json.ts';
+import { qwenRules } from '../permissions/qwen-rules.ts';
 
 /** Qwen Code. Without --yolo it does not offer the model any tool that writes. */
 export const qwen: Harness = {
@@ -21,6 +22,7 @@ export const qwen: Harness = {
   },
   capabilities: ['text', 'tools', 'tokens'],
   permissions: {
+    ownRules: qwenRules,
     defaultRestrictions: 'it cannot edit files or run commands',
     howToAllow: (tools) =>
       `add ${tools.length === 0 ? 'it' : tools.map((tool) => `"${tool}"`).join(', ')} to permissions.allow in .qwen/settings.json`,

@@ -45,6 +45,22 @@ describe('parseValue', () => {
       ['slack:general', null],
       ['', null],
     ],
+    rules: [
+      ['Bash(npm test:*)', ['Bash(npm test:*)']],
+      ['Edit(src/**)\n mcp__db__* ', ['Edit(src/**)', 'mcp__db__*']],
+      ['Bash(a, b)', ['Bash(a, b)']],
+      ['Bsh(x)', null],
+      ['Edit(/src)', null],
+      ['Bash()', null],
+      ['', null],
+    ],
+    'agent-mode': [
+      ['warm', 'warm'],
+      [' cold ', 'cold'],
+      ['standby', 'standby'],
+      ['hot', null],
+      ['', null],
+    ],
     ladder: [
       ['claude:haiku,claude:opus', 'claude:haiku,claude:opus'],
       [' opencode , codex:gpt ', 'opencode , codex:gpt'],

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { basename, join } from 'node:path';
+import { anyPath, namesIn } from '../../files/bytes.ts';
+import { readRegular } from '../../files/regular.ts';
+import { foldersUp } from '../../process/trusted-path.ts';
+import type { Harness } from '../harness.ts';
+
+/**
+ * Returns a text that changes when one of these files or folders changes, is created or is deleted. Relative names are
+ * below `folder`. A folder stands for all that is in it. A link stands for where it leads and for what is there, once;
+ * links inside a folder are not followed. Large files and files that are not regular count by size and time.
+ */
+export const fingerprintOf = (folder: string, files: readonly string[]): string => {
+  const hash = createHash('sha256');
+  const budget = { entries: mostEntries, bytes: mostBytes };
+  for (const file of files) add(join(file.startsWith('/') ? '/' : folder, file), { hash, budget, depth: 0 });
+  return hash.digest('hex');
+};
+
+/** Instructions and configuration in a project that agents read when they start. A folder stands for its files. */
+const projectFiles = [
+  'AGENTS.md',
+  'CLAUDE.md',
+  'CLAUDE.local.md',
+  'GEMINI.md',
+  'QWEN.md',
+  '.goosehints',
+  '.github/copilot-instructions.md',
+  '.github/instructions',
+  'opencode.json',
+  'opencode.jsonc',
+  '.mcp.json',
+  '.opencode',
+  '.claude',
+  '.codex',
+  '.gemini',
+  '.qwen',
+  '.kimi',
+  '.copilot',
+  '.agents',
+];
+
+/** Instructions that agents also look for in the folders around a project. */
+const inherited = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md', 'QWEN.md'];
+
+/** Returns what `fingerprintOf` is asked about: the files of the project, and the settings of the user for the agent. */
+export const instructionFiles = (
+  { sandbox }: Pick<Harness, 'sandbox'>,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): string[] => [
+  ...projectFiles,
+  ...foldersUp(folder)
+    .slice(1)
+    .flatMap((parent) => inherited.map((name) => join(parent, name))),
+  ...(sandbox?.settings?.(env.HOME ?? '', env) ?? []),
+];
+
+/** A folder of settings with more than this is not one. */
+const mostEntries = 2000;
+const mostBytes = 16 * 1024 * 1024;
+const longestFile = 1024 * 1024;
+const deepest = 8;
+
+/** Folders of dependencies and histories, which agents do not read as settings. */
+const skipped = new Set(['node_modules', '.git']);
+
+interface Walk {
+  readonly hash: ReturnType<typeof createHash>;
+  readonly budget: { entries: number; bytes: number };
+  readonly depth: number;
+}
+
+const add = (path: string, walk: Walk): void => {
+  const stats = skipped.has(basename(path)) ? null : lstat(path);
+  if (stats === null || walk.budget.entries-- <= 0) return;
+  walk.hash.update(`\0${path}\0`);
+  if (stats.isSymbolicLink()) {
+    walk.hash.update(`link ${linkTarget(path)}`);
+    // A file that a link leads to is read; a folder would have to be walked, possibly in a circle.
+    if (walk.depth === 0) walk.hash.update(contentOf(path, walk));
+    return;
+  }
+  if (!stats.isDirectory()) {
+    walk.hash.update(stats.isFile() && stats.size <= longestFile ? contentOf(path, walk) : signOf(stats));
+    return;
+  }
+  if (walk.depth >= deepest) return;
+  for (const name of sortedNames(path))
+    if (!skipped.has(name)) add(join(path, name), { ...walk, depth: walk.depth + 1 });
+};
+
+const lstat = (path: string): Stats | null => {
+  try {
+    return lstatSync(anyPath(path), { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
+};
+
+const linkTarget = (path: string): string => {
+  try {
+    return readlinkSync(anyPath(path));
+  } catch {
+    return '';
+  }
+};
+
+const signOf = ({ size, mtimeMs, ino }: Stats): string => `${size} ${mtimeMs} ${ino}`;
+
+const contentOf = (path: string, { budget }: Walk): Buffer | string => {
+  try {
+    const bytes = budget.bytes <= 0 ? null : readRegular(anyPath(path), { limit: longestFile });
+    if (bytes === null) return 'not read';
+    budget.bytes -= bytes.length;
+    return bytes;
+  } catch {
+    return 'unreadable';
+  }
+};
+
+const sortedNames = (path: string): string[] => {
+  try {
+    return namesIn(path).toSorted();
+  } catch {
+    return [];
+  }
+};

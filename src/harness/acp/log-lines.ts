@@ -1,0 +1,47 @@
+import type { Usage } from '../../ralph/agent-events.ts';
+import type { Problem } from '../problem.ts';
+
+/*
+ * The log of a turn with an ACP agent, and all that its decoder is given. A line that starts with "{" is a message of the
+ * agent. All other lines have a mark, so no output of the agent can be mistaken for a line of Spool.
+ */
+
+/** A message that Spool has sent. */
+export const sentMark = '> ';
+/** What Spool has found out or decided, as JSON. */
+export const noteMark = '# ';
+/** Other output of the agent: its stderr, and what is no message on its stdout. */
+export const outputMark = '! ';
+
+/** What Spool adds to the messages. */
+export interface Note {
+  /** A request for permission was rejected. */
+  readonly denied?: DeniedNote;
+  /** The usage of the session so far, as the agent reports it outside of the protocol. */
+  readonly usage?: Usage;
+  /** The error that ended the turn, in more detail than the protocol has it. */
+  readonly problem?: Problem;
+  /** Why the agent stopped although it had more to do. */
+  readonly unfinished?: string;
+  /** What the agent is waiting for. */
+  readonly waiting?: string;
+}
+
+export interface DeniedNote {
+  /** The tool call. */
+  readonly id: string | null;
+  readonly tool: string;
+  readonly title: string;
+  /** Why it was rejected, in a sentence without a full stop. */
+  readonly reason: string;
+  /** A rule of the user forbids it. */
+  readonly byRule?: true;
+}
+
+export const noteLine = (note: Note): string => `${noteMark}${JSON.stringify(note)}`;
+
+/** A message as it is logged. The prompt has a file of its own. */
+export const sentLine = (message: string): string =>
+  `${sentMark}${message.replace(prompt, '"prompt":"(see the prompt)"}}')}`;
+
+const prompt = /"prompt":\[\{"type":"text","text":.*\}\]\}\}$/s;

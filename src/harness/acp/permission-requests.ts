@@ -1,0 +1,62 @@
+import { asObject, field, listAt, parseObject, textAt } from '../json.ts';
+import type { DeniedNote } from './log-lines.ts';
+import { permissionRequest } from './permission-request.ts';
+import { decidePermission, optionFor, type PermissionPolicy } from './permissions.ts';
+import { toolName } from './tool-calls.ts';
+
+export interface Permissions {
+  /** Answers `session/request_permission`. Requests of other sessions are cancelled. */
+  answer(params: unknown): object;
+  /** Takes a line of the agent: the input of a tool call is often announced before the permission is requested. */
+  observe(line: string): void;
+  /** The rule that would allow what was denied last; null if there is none. */
+  suggestion(): string | null;
+}
+
+export interface PermissionContext {
+  readonly policy: PermissionPolicy;
+  /** The session that was opened for the turn. */
+  readonly session: () => string | null;
+  readonly onDenied: (denied: DeniedNote) => void;
+}
+
+/** The most tool calls that are remembered. */
+const maxCalls = 1000;
+
+/** Answers what an agent asks permission for, once for each request. */
+export const createPermissions = ({ policy, session, onDenied }: PermissionContext): Permissions => {
+  const announced = new Map<string, Record<string, unknown>>();
+  let suggestion: string | null = null;
+  return {
+    observe: (line) => {
+      if (!line.startsWith('{') || !line.includes('"toolCallId"')) return;
+      const update = asObject(field(parseObject(line), 'params', 'update'));
+      const id = textAt(update, 'toolCallId');
+      if (update === null || id === null) return;
+      if (update.status === 'completed' || update.status === 'failed') announced.delete(id);
+      else if (announced.has(id) || announced.size < maxCalls) announced.set(id, { ...announced.get(id), ...update });
+    },
+    answer: (params) => {
+      if (session() === null || textAt(params, 'sessionId') !== session()) return { outcome: { outcome: 'cancelled' } };
+      const call = field(params, 'toolCall');
+      const id = textAt(call, 'toolCallId');
+      const known = announced.get(id ?? '') ?? null;
+      const request = permissionRequest(call, known, policy.root);
+      const decision = decidePermission(request, policy);
+      if (decision.outcome === 'deny') {
+        ({ suggestion } = decision);
+        const tool = toolName({ ...known, title: known?.title ?? request.tool });
+        const byRule = decision.rule === null ? {} : { byRule: true as const };
+        onDenied({ id, tool, title: request.title, reason: decision.reason, ...byRule });
+      }
+      return { outcome: optionFor(decision, optionsIn(params)) };
+    },
+    suggestion: () => suggestion,
+  };
+};
+
+const optionsIn = (params: unknown) =>
+  listAt(params, 'options').flatMap((each) => {
+    const [optionId, kind] = [textAt(each, 'optionId'), textAt(each, 'kind')];
+    return optionId === null || kind === null ? [] : [{ optionId, kind }];
+  });

@@ -1,0 +1,38 @@
+import type { AgentErrorKind } from '../../ralph/agent-events.ts';
+import { numberAt, textAt } from '../json.ts';
+import type { Problem } from '../problem.ts';
+import type { RpcError } from './connection.ts';
+
+export const authRequired = -32000;
+const invalidParams = -32602;
+
+/** What an error says, by its code, by what agents add to it, and by its words. */
+export const problemOf = ({ code, message, data }: RpcError): Problem => {
+  const details = textAt(data, 'details') ?? textAt(data, 'message');
+  const text = details === null || message.includes(details) ? message : `${message}: ${details}`;
+  const status = code >= 400 && code < 600 ? code : (numberAt(data, 'statusCode') ?? numberAt(data, 'status'));
+  const kind = code === authRequired ? 'auth' : kinds.get(textAt(data, 'errorKind') ?? '');
+  return { message: text, status, ...(kind && { kind }) };
+};
+
+/** The error of a request to use a model. */
+export const modelProblem = (error: RpcError): Problem => ({
+  ...problemOf(error),
+  ...(error.code === invalidParams && { kind: 'model' as const }),
+});
+
+const kinds = new Map<string, AgentErrorKind>([
+  ['rate_limit', 'rate-limit'],
+  ['server_error', 'overload'],
+  ['overloaded', 'overload'],
+  ['authentication', 'auth'],
+]);
+
+/** Agents that report an error as their own words, and end the turn as if it had succeeded. */
+const errorTexts = /^(?:Ran into this error: ?|Error: |Info: Request failed)/;
+
+/** Returns the error that a message is, or null if it is an ordinary message. */
+export const errorInText = (message: string): Problem | null => {
+  const text = message.trim();
+  return errorTexts.test(text) ? { message: text.replace(/^(?:Ran into this error|Error): ?/, '') } : null;
+};

@@ -1,0 +1,127 @@
+import { memoryOf } from '../../process/left-over.ts';
+import type { Harness } from '../harness.ts';
+import type { AgentTurn, SessionScope } from '../session.ts';
+import { type AcpAgent, startAgent, type StartProblem } from './agent.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { recycleLimits, recycleReason } from './recycle.ts';
+
+/** How long an agent may take to start. */
+const bootMs = 60_000;
+
+export interface Processes {
+  /** Returns an agent for the next turn: a running one if the mode has one that is still good, or a new one. */
+  ready(binary: string, turn: AgentTurn): Promise<Held | StartProblem>;
+  /** The turn is over. Ends the agent unless it is healthy and stays warm. */
+  done(isHealthy: boolean): Promise<void>;
+  /** From now on, every turn gets a process of its own. */
+  becomeCold(): Promise<void>;
+  isCold(): boolean;
+  close(): Promise<void>;
+}
+
+/** A running agent, and what is known of it. */
+interface Held {
+  readonly agent: AcpAgent;
+  readonly startedAt: number;
+  readonly fingerprint: string;
+  turns: number;
+  usedAt: number;
+  memoryBytes: number | null;
+  firstIdleBytes: number | null;
+}
+
+/** The processes of a session, one for each turn or one for many. */
+export const createProcesses = (harness: Harness, scope: SessionScope): Processes => {
+  let { mode } = scope;
+  let count = 0;
+  let current: Held | null = null;
+  /** The process that boots while another one works. */
+  let next: Promise<Held | StartProblem> | null = null;
+  let idleTimer: NodeJS.Timeout | undefined;
+
+  const fingerprint = () => fingerprintOf(scope.cwd, harness.acp?.readAtStart?.(scope.env) ?? []);
+
+  const boot = async (binary: string, patienceMs: number): Promise<Held | StartProblem> => {
+    const started = await startAgent({ harness, binary, scope, tag: `${scope.tag}/agent-${++count}`, patienceMs });
+    if ('why' in started) return started;
+    const now = performance.now();
+    return {
+      agent: started,
+      startedAt: now,
+      usedAt: now,
+      turns: 0,
+      fingerprint: fingerprint(),
+      memoryBytes: null,
+      firstIdleBytes: null,
+    };
+  };
+
+  const isGood = (held: Held): boolean => {
+    const now = performance.now();
+    return (
+      !held.agent.hasExited() &&
+      recycleReason({
+        iterations: held.turns,
+        lastTurn: null,
+        memoryBytes: held.memoryBytes,
+        firstIdleBytes: held.firstIdleBytes,
+        ageMs: now - held.startedAt,
+        idleMs: now - held.usedAt,
+        fingerprintAtStart: held.fingerprint,
+        fingerprint: fingerprint(),
+      }) === null
+    );
+  };
+
+  const end = async (held: Held | StartProblem | null): Promise<void> => {
+    if (held !== null && 'agent' in held) await held.agent.stop();
+  };
+
+  /** What is running, or was started ahead. */
+  const take = async (): Promise<Held | null> => {
+    const taken = current ?? (await next);
+    [current, next] = [null, null];
+    if (taken === null || 'why' in taken) return null;
+    if (isGood(taken)) return taken;
+    await end(taken);
+    return null;
+  };
+
+  const close = async (): Promise<void> => {
+    clearTimeout(idleTimer);
+    const [running, booting] = [current, next];
+    [current, next] = [null, null];
+    await Promise.all([end(running), booting?.then(end)]);
+  };
+
+  return {
+    async ready(binary, { deadlines: { idleMs, iterationMs, leftMs } }) {
+      clearTimeout(idleTimer);
+      const patienceMs = Math.min(bootMs, idleMs, iterationMs, leftMs);
+      const held = (await take()) ?? (await boot(binary, patienceMs));
+      if ('why' in held) return held;
+      current = held;
+      if (mode === 'standby') next = boot(binary, patienceMs);
+      return held;
+    },
+    async done(isHealthy) {
+      const held = current;
+      if (held === null) return;
+      if (mode !== 'warm' || !isHealthy || held.agent.hasExited()) {
+        current = null;
+        return end(held);
+      }
+      held.turns++;
+      held.usedAt = performance.now();
+      held.memoryBytes = memoryOf(held.agent.pid);
+      held.firstIdleBytes ??= held.memoryBytes;
+      idleTimer = setTimeout(() => void close(), recycleLimits.idleMs).unref();
+    },
+    async becomeCold() {
+      mode = 'cold';
+      await close();
+    },
+    isCold: () => mode === 'cold',
+    close,
+  };
+};

@@ -1,0 +1,84 @@
+import { userError } from '../../errors.ts';
+import type { TurnEnd } from '../../ralph/agent-events.ts';
+import { isName, nameRule } from '../../text/names.ts';
+import { problemEvent } from '../problem.ts';
+import { agentProgram } from '../program.ts';
+import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';
+import { openSpawned } from '../spawned.ts';
+import { createProcesses } from './processes.ts';
+import { runTurn } from './turn.ts';
+
+/** How many turns in a row may end with a dead agent before it is started for each turn. */
+const maxCrashes = 2;
+
+/** A session with an agent that speaks ACP. What is left of it lives as its mode says. */
+export const openAcp: OpenSession = (harness, scope) => {
+  const lookup = { env: scope.env, cwds: [process.cwd(), scope.cwd] };
+  const processes = createProcesses(harness, scope);
+  let cold: AgentSession | null = null;
+  let crashes = 0;
+
+  /** Gives up the mode for the rest of the run. */
+  const fallBack = async (why: string): Promise<void> => {
+    if (scope.mode === 'cold' || processes.isCold()) return;
+    scope.onNotice(
+      `${harness.title} cannot run in ${scope.mode} mode (${why}). It is started for each iteration instead.`,
+    );
+    await processes.becomeCold();
+    if (!harness.acp?.only) cold = openSpawned(harness, scope);
+  };
+
+  const prompt = async (turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd> => {
+    const { model } = turn.job;
+    if (model !== null && !isName(model)) throw userError('bad-value', '--model', nameRule, model);
+    if (scope.stopSignals.stop.aborted) return interrupted;
+    const binary = agentProgram(harness, lookup) ?? (harness.custom && harness.launch.binary);
+    if (binary === undefined) return notStarted(`${harness.launch.binary} is no longer on PATH`);
+    const ready = await processes.ready(binary, turn);
+    if (scope.stopSignals.stop.aborted) {
+      await processes.close();
+      return interrupted;
+    }
+    if ('why' in ready) return withoutAgent(ready.why, ready.isMissing, turn, observer);
+    const outcome = await runTurn(ready.agent, { harness, scope, turn }, observer).catch(async (error: unknown) => {
+      await processes.done(false);
+      throw error;
+    });
+    const isHealthy = outcome.type === 'ended' && outcome.isHealthy;
+    await processes.done(isHealthy);
+    if (outcome.type === 'not-prompted') return withoutAgent(outcome.why, false, turn, observer);
+    const hasCrashed = outcome.ended.end === 'exited' || outcome.ended.end === 'killed';
+    crashes = hasCrashed ? crashes + 1 : 0;
+    // The turn has failed: its tools may have run, so it is not repeated.
+    if (crashes >= maxCrashes) await fallBack(`it exited in ${crashes} iterations in a row`);
+    return outcome.ended;
+  };
+
+  /** Nothing has reached the agent, so the turn can be run in another way. */
+  const withoutAgent = async (
+    why: string,
+    isMissing: boolean,
+    turn: AgentTurn,
+    observer: TurnObserver,
+  ): Promise<TurnEnd> => {
+    if (!isMissing) await fallBack(why);
+    if (cold !== null) return cold.prompt(turn, observer);
+    if (isMissing) return notStarted(why);
+    observer.onEvent(
+      problemEvent({ kind: 'crash', message: scope.redactor.text(`${harness.title} did not start: ${why}`) }),
+    );
+    return { ...interrupted, end: 'exited' };
+  };
+
+  return {
+    prompt: (turn, observer) => (cold ?? { prompt }).prompt(turn, observer),
+    close: async () => {
+      await processes.close();
+      await cold?.close();
+    },
+  };
+};
+
+const interrupted: TurnEnd = { end: 'interrupted', exitCode: null, signal: null, problem: null };
+
+const notStarted = (problem: string): TurnEnd => ({ ...interrupted, end: 'not-started', problem });

@@ -1,0 +1,199 @@
+import { closeSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEmpty, writeAll } from '../../files/safe.ts';
+import { endLeftOver, noteBaseline } from '../../process/left-over.ts';
+import { createWatchdog } from '../../process/watchdog.ts';
+import { realPath } from '../../process/which.ts';
+import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
+import { createDiagnosis } from '../diagnosis.ts';
+import { problemEvent } from '../problem.ts';
+import type { SessionScope, TurnObserver } from '../session.ts';
+import type { AcpAgent } from './agent.ts';
+import { createAcpDecoder } from './decoder.ts';
+import { type Note, noteLine } from './log-lines.ts';
+import { createPermissions } from './permission-requests.ts';
+import { openSession } from './open-session.ts';
+import type { TurnRequest } from './turn-request.ts';
+
+export type TurnOutcome =
+  /** The agent could not be prompted, so the turn may be run in another way. */
+  | { readonly type: 'not-prompted'; readonly why: string }
+  | {
+      readonly type: 'ended';
+      readonly ended: TurnEnd;
+      /** It answered as agreed, so it can be prompted again. */
+      readonly isHealthy: boolean;
+    };
+
+/** How long a cancelled agent may take to answer. */
+const cancelGraceMs = 2000;
+/** How long it may take to report details, or to close a session. */
+const detailsMs = 5000;
+/** How often an agent is asked for details while it works. */
+const pollMs = 2000;
+
+/** Prompts an agent once, in a session of its own. Rejects only if the output cannot be recorded. */
+export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: TurnObserver): Promise<TurnOutcome> => {
+  const { harness, scope, turn } = request;
+  const log = openLog(turn.logFile, scope);
+  const aborting = new AbortController();
+  const abort = (why: AbortReason | null) => {
+    if (why) aborting.abort(why);
+  };
+  const { allowAll } = turn.job;
+  /** The session that was prompted, until it has answered. */
+  let session: string | null = null;
+  const permissions = createPermissions({
+    policy: { ...scope.permissions, allowAll, root: realPath(scope.cwd), home: scope.env.HOME ?? null },
+    session: () => session,
+    onDenied: (denied) => note({ denied }),
+  });
+  const howToAllow = () => adviceOn(permissions.suggestion());
+  const diagnosis = createDiagnosis(harness, { allowAll, redactor: scope.redactor, howToAllow }, (event) =>
+    abort(observer.onEvent(event)),
+  );
+  const decoder = createAcpDecoder(harness.title);
+  const watchdog = createWatchdog(turn.deadlines, abort);
+  const line = (text: string) => {
+    log.write(text);
+    decoder.stdout(text)?.forEach((event) => diagnosis.observe(event));
+  };
+  const note = (found: Note) => {
+    if (Object.keys(found).length > 0) line(noteLine(found));
+  };
+  const mute = agent.listen({
+    line: (text) => {
+      watchdog.alive();
+      permissions.observe(text);
+      line(text);
+    },
+    drained: () => {
+      const waiting = observer.drained?.() ?? null;
+      return waiting && watchdog.busy(waiting);
+    },
+    onRequest: (method, params) => (method === 'session/request_permission' ? permissions.answer(params) : null),
+  });
+  const stopped = abortOf(AbortSignal.any([scope.stopSignals.stop, aborting.signal]));
+  /** The output could not be recorded. */
+  const failed = new Promise<never>((_, reject) => agent.exited.catch(reject));
+  failed.catch(() => {});
+
+  /** Tells what happened, unless the agent has said so itself. */
+  const end = (ended: TurnEnd, isHealthy: boolean): TurnOutcome => {
+    decoder.end().forEach((event) => diagnosis.observe(event));
+    diagnosis.end(ended);
+    return { type: 'ended', ended, isHealthy };
+  };
+  /** Ends the agent, which may have started anything. */
+  const endAborted = async (): Promise<TurnOutcome> => {
+    await agent.stop();
+    return end(endOf(scope.stopSignals.stop, aborting.signal), false);
+  };
+
+  try {
+    const opened = await Promise.race([openSession(agent, request), stopped, failed]);
+    if (opened === 'stopped') return await endAborted();
+    if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
+    if (opened.type === 'refused') {
+      diagnosis.observe(problemEvent(opened.problem));
+      return end(answered, true);
+    }
+    const { sessionId } = opened;
+    session = sessionId;
+    const baseline = noteBaseline(agent.tag);
+    const stopPolling = poll(agent, sessionId, note);
+    const prompt = [{ type: 'text', text: turn.job.prompt }];
+    const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity, () => {
+      session = null;
+    });
+    const first = await Promise.race([answer, stopped, failed]).finally(stopPolling);
+    if (first === 'stopped') {
+      agent.connection.notify('session/cancel', { sessionId });
+      await Promise.race([answer, delay(cancelGraceMs, null, { ref: false })]);
+      return await endAborted();
+    }
+    if (first.type === 'gone') {
+      const ended = await agent.exited;
+      diagnosis.observe(crash(harness.title, ended));
+      return end(ended, false);
+    }
+    note(await detailsOf(agent, sessionId));
+    const isHealthy = await closeSession(agent, sessionId);
+    await endLeftOver(agent.tag, baseline);
+    return end(answered, isHealthy);
+  } finally {
+    mute();
+    watchdog.dispose();
+    log.close();
+  }
+};
+
+/** The setting that allows what was denied. */
+const adviceOn = (rule: string | null): string =>
+  rule === null ? '' : `add ${JSON.stringify(rule)} to "permissions.allow" in .spool/config.json`;
+
+const answered: TurnEnd = { end: 'answered', exitCode: null, signal: null, problem: null };
+
+/** Writes lines without secrets. */
+const openLog = (path: string, { redactor }: SessionScope) => {
+  const file = openEmpty(path);
+  const redacted = redactor.stream();
+  return {
+    write: (line: string) => writeAll(file, redacted.pass(Buffer.from(`${line}\n`))),
+    close: () => {
+      try {
+        writeAll(file, redacted.end());
+      } finally {
+        closeSync(file);
+      }
+    },
+  };
+};
+
+const abortOf = (signal: AbortSignal): Promise<'stopped'> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve('stopped');
+    else signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+
+const endOf = (stop: AbortSignal, aborting: AbortSignal): TurnEnd => {
+  if (stop.aborted) return { ...answered, end: 'interrupted' };
+  const { end, why } = aborting.reason as AbortReason;
+  return { ...answered, end, problem: why };
+};
+
+/** An agent that exits before it has answered has failed, whatever its exit code. */
+const crash = (title: string, { exitCode, signal }: TurnEnd) =>
+  problemEvent({
+    kind: 'crash',
+    message: `${title} ${exitCode === null ? `was killed by ${signal}` : `exited with code ${exitCode}`} before it answered`,
+  });
+
+/** Asks the agent for its usage, and for what it waits for, while it works. Returns a function that ends it. */
+const poll = ({ details }: AcpAgent, sessionId: string, note: (found: Note) => void): (() => void) => {
+  if (details === null) return () => {};
+  let last: string | null = null;
+  let isOver = false;
+  const ask = async () => {
+    const [usage, waiting] = await Promise.all([details.usage(sessionId), details.waiting(sessionId)]);
+    if (isOver) return;
+    note({ ...(usage && { usage }), ...(waiting !== null && waiting !== last && { waiting }) });
+    last = waiting;
+  };
+  const timer = setInterval(() => void ask(), pollMs).unref();
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
+};
+
+const detailsOf = async ({ details }: AcpAgent, sessionId: string): Promise<Note> => {
+  if (details === null) return {};
+  const asked = Promise.all([details.usage(sessionId), details.ending(sessionId)]);
+  const [usage, ending] = await Promise.race([asked, delay(detailsMs, [null, {}] as const, { ref: false })]);
+  return { ...(usage && { usage }), ...ending };
+};
+
+/** Returns false if the agent did not close it. */
+const closeSession = async ({ connection, closesSessions }: AcpAgent, sessionId: string): Promise<boolean> =>
+  !closesSessions || (await connection.request('session/close', { sessionId }, detailsMs)).type === 'result';

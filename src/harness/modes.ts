@@ -1,0 +1,41 @@
+import { type AgentMode, agentModes } from './agent-mode.ts';
+import type { Harness } from './harness.ts';
+
+export interface ModeCircumstances {
+  /** null for the default of the agent. */
+  readonly wanted: AgentMode | null;
+  readonly isSandboxed: boolean;
+  /** It runs on a worker. */
+  readonly isWorker: boolean;
+  readonly platform: NodeJS.Platform;
+}
+
+export interface ChosenMode {
+  readonly mode: AgentMode;
+  /** Why it is not the mode that the user wants; null if it is. */
+  readonly why: string | null;
+}
+
+/** The modes in which an agent can run. */
+export const modesOf = ({ acp }: Pick<Harness, 'acp'>): readonly AgentMode[] => (acp ? agentModes : ['cold']);
+
+export const defaultModeOf = ({ acp }: Pick<Harness, 'acp'>): AgentMode => acp?.defaultMode ?? 'cold';
+
+/** Returns the mode in which an agent runs. */
+export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): ChosenMode => {
+  const { wanted } = circumstances;
+  const mode = wanted ?? defaultModeOf(harness);
+  if (mode === 'cold') return { mode, why: null };
+  const why = obstacle(harness, circumstances);
+  // A default that does not apply is nothing the user has to know.
+  return why === null ? { mode, why } : { mode: 'cold', why: wanted === null ? null : why };
+};
+
+const obstacle = (harness: Harness, { isSandboxed, isWorker, platform }: ModeCircumstances): string | null => {
+  if (!harness.acp) return `${harness.title} cannot keep running between iterations`;
+  if (isSandboxed) return 'a sandbox ends with each iteration';
+  if (isWorker) return 'workers start a process for each iteration';
+  // Elsewhere, what a tool leaves running cannot be found while the agent lives on.
+  if (platform !== 'linux') return `it is only supported on Linux`;
+  return null;
+};

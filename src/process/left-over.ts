@@ -1,0 +1,138 @@
+import { readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import { readProc } from './start-time.ts';
+import { processIds, taggedProcesses, terminateAll } from './tree.ts';
+
+/** The processes of an agent before a turn, by ID. The start time tells whether an ID was reused. */
+export interface Baseline {
+  readonly processes: ReadonlyMap<number, string>;
+}
+
+export interface LeftOver {
+  /** How many processes were ended. */
+  readonly ended: number;
+  /** New processes that are taken for helpers of the agent, such as language servers, and still run. */
+  readonly kept: readonly number[];
+}
+
+/**
+ * Lists the agent and everything that it started so far. To be called before each turn, when the agent has answered
+ * `session/new`: its servers run by then, and no tool does. Linux only; elsewhere the list is empty.
+ */
+export const noteBaseline = (tag: string): Baseline => {
+  const all = readProcesses();
+  const family = familyOf(tag, all);
+  return { processes: new Map(family.map(({ pid, start }) => [pid, start])) };
+};
+
+/**
+ * Ends what a turn started and left running: SIGTERM, then SIGKILL after `graceMs`. That is every new process whose
+ * parents are gone, and every new child of the agent that is a shell or leads a process group, with its descendants.
+ * Other new children of the agent are its own helpers, such as language and MCP servers, which are started on first use.
+ * Resolves when nothing is left. Linux only.
+ */
+export const endLeftOver = async (tag: string, baseline: Baseline, graceMs = defaultGraceMs): Promise<LeftOver> => {
+  const ended = await terminateAll(() => sortOut(tag, baseline).left, graceMs);
+  return { ended, kept: sortOut(tag, baseline).kept };
+};
+
+const defaultGraceMs = 1000;
+
+/**
+ * Returns the memory of a process and its descendants in bytes; null if it is unknown. Memory that several of them share
+ * counts once, where the system tells.
+ */
+export const memoryOf = (rootPid: number): number | null => {
+  if (process.platform !== 'linux') return null;
+  const all = readProcesses();
+  const members = [rootPid, ...descendantsOf(rootPid, all)].filter((pid) => all.has(pid));
+  const sizes = members.map((pid) => all.get(pid)!.bytes?.() ?? null).filter((bytes) => bytes !== null);
+  return sizes.length === 0 ? null : sizes.reduce((sum, bytes) => sum + bytes, 0);
+};
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly start: string;
+  readonly bytes?: () => number | null;
+}
+
+type Processes = ReadonlyMap<number, Process>;
+
+const readProcesses = (): Processes =>
+  new Map(
+    processIds().flatMap((pid) => {
+      const stat = readProc(`/proc/${pid}/stat`);
+      // The name is in parentheses and can contain any character.
+      const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if (!fields || fields[0] === 'Z' || fields[0] === 'X') return [];
+      const [, parent, group] = fields.map(Number);
+      return [[pid, { pid, parent: parent!, group: group!, start: fields[19]!, bytes: () => bytesOf(pid) }] as const];
+    }),
+  );
+
+/** Processes with the tag, and their descendants, which may have dropped it. */
+const familyOf = (tag: string, all: Processes): Process[] => {
+  const tagged = taggedProcesses(tag).filter((pid) => all.has(pid));
+  const pids = new Set([...tagged, ...tagged.flatMap((pid) => descendantsOf(pid, all))]);
+  return [...pids].map((pid) => all.get(pid)!);
+};
+
+const descendantsOf = (root: number, all: Processes): number[] => {
+  const children = new Map<number, number[]>();
+  for (const { pid, parent } of all.values()) children.set(parent, [...(children.get(parent) ?? []), pid]);
+  const found = new Set<number>([root]);
+  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child);
+  found.delete(root);
+  return [...found];
+};
+
+/** Divides the processes that are newer than the baseline. */
+const sortOut = (tag: string, baseline: Baseline): { left: number[]; kept: number[] } => {
+  const all = readProcesses();
+  const isOld = ({ pid, start }: Process) => baseline.processes.get(pid) === start;
+  const left: number[] = [];
+  const kept: number[] = [];
+  for (const each of familyOf(tag, all)) {
+    if (isOld(each)) continue;
+    const top = newestAncestor(each, all, isOld);
+    (top !== null && isHelper(top, all) ? kept : left).push(each.pid);
+  }
+  return { left, kept };
+};
+
+/** Returns the new process below an old one that leads to this one; null if its parents are gone. */
+const newestAncestor = (from: Process, all: Processes, isOld: (each: Process) => boolean): Process | null => {
+  let at = from;
+  for (let steps = 0; steps <= all.size; steps++) {
+    const parent = all.get(at.parent);
+    if (parent === undefined || parent.pid <= 1) return null;
+    if (isOld(parent)) return at;
+    at = parent;
+  }
+  return null;
+};
+
+/** Tools are started by a shell or in a process group of their own. */
+const isHelper = (top: Process, all: Processes): boolean =>
+  top.group !== top.pid && top.group === all.get(top.parent)?.group && !isShell(top.pid);
+
+const isShell = (pid: number): boolean => /^(?:(?:ba|da|z|k|mk|a|c|tc|fi)?sh|busybox|nu|pwsh)$/.test(programOf(pid));
+
+/** The name of the program file: a process can change its own name. */
+const programOf = (pid: number): string => {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, '');
+  } catch {
+    return readProc(`/proc/${pid}/comm`)?.trim() ?? '';
+  }
+};
+
+const kibibyte = 1024;
+
+const bytesOf = (pid: number): number | null => {
+  const pss = /^Pss:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
+  const size = pss ?? /^VmRSS:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1];
+  return size === undefined ? null : Number(size) * kibibyte;
+};

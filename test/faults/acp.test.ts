@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { createAcpDecoder } from '../../src/harness/acp/decoder.ts';
+import type { AgentEvent } from '../../src/ralph/agent-events.ts';
+import { createAcpProject } from '../support/acp.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change } from '../support/project.ts';
+
+const go = ['ralph', 'Go.', '--change', change, '--retry-delay', '0s', '--max-stalled', 'unlimited'];
+const warm = [...go, '--agent-mode', 'warm'];
+const linux = process.platform === 'linux';
+
+describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
+  test('does not make a promise count that is not its last message, and leaves nothing running', async () => {
+    const turns = ['twice', 'asks', 'flood', 'late', 'elsewhere', 'junk', 'forks', 'complete'];
+    const project = createAcpProject({ turns });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    const history = project.history();
+    expect(history.map(({ end, error, completionFound }) => ({ end, error, completionFound }))).toEqual(
+      turns.map((turn) => ({ end: 'answered', error: null, completionFound: turn === 'complete' })),
+    );
+    expect(history.at(-1)!.usage).toMatchObject({ inputTokens: 700, outputTokens: 30, costUsd: null });
+    expect(history[5]!.usage).toBeNull();
+    // One process, and a session for each iteration.
+    const seen = project.seen();
+    expect(seen.filter(({ boot }) => boot)).toHaveLength(1);
+    expect(new Set(seen.flatMap(({ session }) => session ?? []))).toHaveProperty('size', turns.length);
+    expect(seen).toContainEqual({ unknown: -32601 });
+    const forked = seen.find((each) => each.forked)!.forked as number;
+    expect(() => process.kill(forked, 0)).toThrow('ESRCH');
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+
+    // The log has everything: its events are those of the run.
+    const folder = project.stateFile(`runs/${project.state().run}`);
+    const logged = readFileSync(`${folder}/0008.log`, 'utf8');
+    expect(logged).toContain('> {"jsonrpc":"2.0","id":');
+    expect(logged).toContain('"prompt":"(see the prompt)"');
+    const decoder = createAcpDecoder('scripted');
+    const events = [
+      ...logged
+        .trimEnd()
+        .split('\n')
+        .flatMap((line) => decoder.stdout(line) ?? []),
+      ...decoder.end(),
+    ];
+    const said = (all: readonly AgentEvent[]) => all.filter(({ type }) => type === 'text' || type === 'usage');
+    expect(said(events)).toMatchObject([{ text: 'All is done.\n\n<promise>COMPLETE</promise>' }, { inputTokens: 700 }]);
+    expect(readFileSync(`${folder}/0006.log`, 'utf8')).toContain('! # {"usage":');
+    expect((await project.spool('logs', change, '8')).stdout).toContain('All is done.');
+  });
+
+  test('fails an iteration in which it dies, and runs cold after two in a row', async () => {
+    const project = createAcpProject({ turns: ['dies', 'answer', 'refused', 'nothing', 'killed', 'dies', 'complete'] });
+
+    const result = await project.spool(...warm, '--max-failures', 'unlimited', '--max-wait', '0s');
+    // A rate limit without time to wait ends the run.
+    expect(result).toMatchObject({ code: 3 });
+    const again = await project.spool(...warm, '--max-failures', 'unlimited');
+
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stderr.match(/cannot run in warm mode \(it exited in 2 iterations in a row\)/g)).toHaveLength(1);
+    expect(project.history().map(({ end, error }) => [end, error?.kind ?? null])).toEqual([
+      ['exited', 'crash'],
+      ['answered', null],
+      ['answered', 'rate-limit'],
+      ['answered', 'truncated'],
+      ['killed', 'crash'],
+      ['exited', 'crash'],
+      ['answered', null],
+    ]);
+    expect(project.seen().filter(({ turn }) => turn)).toHaveLength(7);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('is stopped by a timeout, although it ignores being cancelled, and by Ctrl-C', async () => {
+    const project = createAcpProject({ turns: ['stubborn', 'silent'] });
+
+    const loop = project.start([...warm, '--iteration-timeout', '2s', '--stop-grace', '200ms']);
+    await eventually(() => project.history().length === 1, 'the timeout', 60_000);
+    await eventually(() => project.seen().some(({ turn }) => turn === 'silent'), 'the second prompt', 60_000);
+    loop.kill('SIGINT');
+
+    expect(await loop.result).toMatchObject({ code: 130 });
+    expect(project.history()).toMatchObject([
+      { end: 'timed-out', error: { kind: 'timeout' } },
+      { end: 'interrupted', completionFound: false },
+    ]);
+    expect(project.seen().filter(({ method }) => method === 'session/cancel')).toHaveLength(2);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test.each([
+    ['dies', /did not start: it exited with code 2 when it was started: no such licence/],
+    ['silent', /did not start: it did not answer "initialize" in time/],
+    ['old', /did not start: it does not support version 1/],
+    ['dies at new', /did not start: it exited at "session\/new"/],
+    ['signed out', /Authentication required/],
+  ])('fails the iteration if it cannot be prompted: %s', async (boot, message) => {
+    const project = createAcpProject({ boots: [boot] });
+
+    const result = await project.spool(...go, '--fail-fast', '--idle-timeout', '3s', '--stop-grace', '200ms');
+
+    expect(result).toMatchObject({ code: 1 });
+    expect(project.history()).toMatchObject([{ error: { message: expect.stringMatching(message) } }]);
+    expect(project.seen().filter((each) => each.boot)).toHaveLength(1);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentMode } from '../../../src/harness/agent-mode.ts';
+import { chooseMode, type ModeCircumstances } from '../../../src/harness/modes.ts';
+import { harnesses } from '../../../src/harness/registry.ts';
+
+const usual: ModeCircumstances = { wanted: null, isSandboxed: false, isWorker: false, platform: 'linux' };
+
+const named = (name: string) => harnesses.find((each) => each.name === name)!;
+
+describe('the mode of an agent', () => {
+  test.each<[string, Partial<ModeCircumstances>, AgentMode, RegExp | null]>([
+    ['opencode', { wanted: 'warm' }, 'warm', null],
+    ['opencode', { wanted: 'standby' }, 'standby', null],
+    ['opencode', { wanted: 'cold' }, 'cold', null],
+    ['opencode', { wanted: 'warm', isSandboxed: true }, 'cold', /sandbox/],
+    ['opencode', { wanted: 'warm', isWorker: true }, 'cold', /worker/],
+    ['opencode', { wanted: 'warm', platform: 'darwin' }, 'cold', /Linux/],
+    ['opencode', { isSandboxed: true }, 'cold', null],
+    ['opencode', { platform: 'win32' }, 'cold', null],
+    ['claude', {}, 'cold', null],
+    ['claude', { wanted: 'warm' }, 'cold', /Claude.* cannot keep running/],
+    ['codex', {}, 'cold', null],
+  ])('%s with %j is %s', (name, given, mode, why) => {
+    const chosen = chooseMode(named(name), { ...usual, ...given });
+    expect(chosen.mode).toBe(mode);
+    if (why === null) expect(chosen.why).toBeNull();
+    else expect(chosen.why).toMatch(why);
+  });
+});
