@@ -1,8 +1,9 @@
 import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
+import { checkRules } from './check-rules.ts';
 import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
 import { withoutTokens } from './notify-targets.ts';
-import { isItem, isNumeric, parseValue, ruleProblem, type Value, expects } from './values.ts';
+import { isItem, isNumeric, parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
 import { sourcesProblem } from '../changes/folders.ts';
 import type { Harness } from '../harness/harness.ts';
@@ -105,7 +106,7 @@ export const configIn = async (project: Project, text: string): Promise<Config> 
     written: rest,
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
     pass: env === undefined ? null : passIn(file, env),
-    permissions: permissionsIn(file, permissions ?? {}),
+    permissions: await permissionsIn(file, permissions ?? {}),
     queue: queue === undefined ? null : queueIn(file, queue),
     customHarnesses: declared === undefined ? [] : await loadCustomHarnesses(declared, { root: project.root, file }),
   };
@@ -139,21 +140,19 @@ const passIn = (file: string, env: unknown): PassList => {
 };
 
 /** `"permissions": { "allow": ["Bash(npm test:*)"], "deny": ["Edit(.env)"] }` */
-const permissionsIn = (file: string, value: unknown): PermissionTexts => {
+const permissionsIn = async (file: string, value: unknown): Promise<PermissionTexts> => {
   if (!isObject(value) || Object.keys(value).some((key) => key !== 'allow' && key !== 'deny'))
     throw userError('bad-config', file, '"permissions" must be an object with "allow" and "deny"');
-  const rulesOf = (key: keyof PermissionTexts): readonly string[] => {
+  const rulesOf = async (key: keyof PermissionTexts): Promise<readonly string[]> => {
     const { [key]: list = [] } = value;
     if (!Array.isArray(list) || !list.every(isText))
       throw userError('bad-config', file, `"permissions.${key}" must be a list of rules such as "Bash(npm test:*)"`);
-    for (const rule of list) {
-      const problem = ruleProblem(rule);
-      if (problem !== null)
-        throw userError('bad-config', file, `the rule ${JSON.stringify(rule)} in "permissions.${key}" ${problem}`);
-    }
+    await checkRules(list, (rule, problem) => {
+      throw userError('bad-config', file, `the rule ${JSON.stringify(rule)} in "permissions.${key}" ${problem}`);
+    });
     return list;
   };
-  return { allow: rulesOf('allow'), deny: rulesOf('deny') };
+  return { allow: await rulesOf('allow'), deny: await rulesOf('deny') };
 };
 
 /** `"queue": "postgres://spool@db.example.com/spool"`. The file is shared, so it must not contain a password. */

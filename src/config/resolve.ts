@@ -12,8 +12,9 @@ import {
   type FileSettings,
   type FlagValues,
 } from './flags.ts';
+import { checkRules } from './check-rules.ts';
 import { describeTarget, withoutTokens } from './notify-targets.ts';
-import { isItem, parseValue, ruleProblem, type Value, expects } from './values.ts';
+import { isItem, parseValue, type Value, expects } from './values.ts';
 import type { Harness } from '../harness/harness.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
 import type { Project } from '../store/project.ts';
@@ -68,6 +69,10 @@ export const resolveOptions = async (sources: {
       return value === null ? [] : [[name, value]];
     }),
   );
+  for (const name of ['allow', 'deny'] as const)
+    await checkRules((given.get(name) ?? []) as readonly string[], (rule, problem) => {
+      throw userError('bad-rule', name in sources.flagValues ? flagOf(name) : envOf(name), rule, problem);
+    });
   const resolve = (special: FlagValues): Options => optionsOf(withRules(given, file), special, config);
   return {
     options: resolve({}),
@@ -160,13 +165,7 @@ const parsed = (name: FlagName, where: string, raw: string): Value => {
   return value;
 };
 
-const badValue = (name: FlagName, where: string, raw: string) => {
-  if (flags[name].kind !== 'rules') return badPlainValue(name, where, raw);
-  const bad = raw.split('\n').find((rule) => rule.trim() !== '' && ruleProblem(rule.trim()) !== null) ?? raw;
-  return userError('bad-rule', where, bad.trim(), ruleProblem(bad.trim()) ?? expects.rules);
-};
-
-const badPlainValue = (name: FlagName, where: string, raw: string) =>
+const badValue = (name: FlagName, where: string, raw: string) =>
   userError('bad-value', where, expects[flags[name].kind], name === 'notify' ? describeTarget(raw) : raw);
 
 const defaultValue = (flag: Flag): Value | null => {

@@ -1,6 +1,5 @@
 import { notifyKinds, parseTarget } from './notify-targets.ts';
 import { agentModes } from '../harness/agent-mode.ts';
-import { parseRule } from '../harness/permissions/rule.ts';
 import { hasControls, hasNul, isName, nameRule } from '../text/names.ts';
 
 /**
@@ -95,12 +94,12 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return parseNames(text);
     case 'events':
       return parseEvents(text);
+    // Which rules there are is known elsewhere, and loaded only if some are given.
+    case 'rules':
     case 'commands':
       return parseCommands(raw);
     case 'notifications':
       return parseTargets(raw);
-    case 'rules':
-      return parseRules(raw);
     case 'boolean':
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
   }
@@ -159,14 +158,8 @@ export const isNumeric = (kind: ValueKind): boolean =>
 
 /** Returns whether a text can be an item of a list: `commands`, `notifications` or `rules`. */
 export const isItem = (kind: ValueKind, text: string): boolean => {
-  if (kind === 'rules') return ruleProblem(text) === null;
+  if (kind === 'rules') return parseCommands(text)?.length === 1;
   return kind === 'notifications' ? parseTarget(text) !== null : text.trim() !== '' && !hasNul(text);
-};
-
-/** Returns what is wrong with a permission rule; null if it is valid. */
-export const ruleProblem = (text: string): string | null => {
-  const rule = parseRule(text);
-  return typeof rule === 'string' ? rule : null;
 };
 
 /** One command per line, as in an environment variable. */
@@ -178,11 +171,6 @@ const parseCommands = (text: string): string[] | null => {
 const parseTargets = (text: string): string[] | null => {
   const targets = linesOf(text);
   return targets.length > 0 && targets.every((target) => parseTarget(target) !== null) ? targets : null;
-};
-
-const parseRules = (text: string): string[] | null => {
-  const rules = linesOf(text);
-  return rules.length > 0 && rules.every((rule) => ruleProblem(rule) === null) ? rules : null;
 };
 
 const linesOf = (text: string): string[] =>

@@ -49,9 +49,9 @@ const perIteration = async (
 
 test.each([
   ['--version', 2, 30],
-  ['--help', 5, 85],
+  ['--help', 5, 87],
   // For a complete run, which is compared with its record.
-  ['ralph --status', 6, 210],
+  ['ralph --status', 6, 214],
 ])('spool %s loads %i files with at most %i KB', async (args, files, limit) => {
   const project = createProject({ agent: [promise] });
   await project.spool('ralph', '--change', change);
@@ -90,13 +90,13 @@ test.each([
   expect(await perIteration(createProject(options))).toEqual(expected);
 });
 
-test('the unpacked package is below 1.8 MB', () => {
+test('the unpacked package is below 2 MB', () => {
   const args = ['pack', '--json', '--dry-run', '--ignore-scripts', '--loglevel=error'];
   const env = { PATH: process.env.PATH, HOME: createProject({ git: false }).home };
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, env, encoding: 'utf8' })) as [
     { unpackedSize: number },
   ];
-  expect(packed.unpackedSize).toBeLessThan(1_800_000);
+  expect(packed.unpackedSize).toBeLessThan(2_000_000);
 });
 
 test('the page is below 62 KB, compressed', () => {

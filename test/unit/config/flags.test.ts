@@ -49,9 +49,7 @@ describe('parseValue', () => {
       ['Bash(npm test:*)', ['Bash(npm test:*)']],
       ['Edit(src/**)\n mcp__db__* ', ['Edit(src/**)', 'mcp__db__*']],
       ['Bash(a, b)', ['Bash(a, b)']],
-      ['Bsh(x)', null],
-      ['Edit(/src)', null],
-      ['Bash()', null],
+      ['Bash(\u0007)', null],
       ['', null],
     ],
     'agent-mode': [
