@@ -340,13 +340,12 @@ const table = {
   },
   'red-first-no-git': {
     exit: 2,
-    text: (folder: string) =>
-      `--red-first needs a git repository, and ${folder} is in none. Run "git init", or leave --red-first out.`,
+    text: () => '--red-first needs a git repository. Run "git init", or leave it out.',
   },
   'checkpoint-gone': {
     exit: 2,
     text: (change: string, fresh: string) =>
-      `--red-first: the checkpoint from before ${change} is gone. Start over with: ${fresh}`,
+      `--red-first: the first checkpoint of ${change} is gone. Start over: ${fresh}`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {

@@ -107,7 +107,7 @@ test('is refused where nothing can be tried: without git, and if the first check
   const outside = createProject({ files, agent, git: false });
   expect(await outside.spool(...run)).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^spool: --red-first needs a git repository, and .* is in none/),
+    stderr: 'spool: --red-first needs a git repository. Run "git init", or leave it out.\n',
   });
   expect(outside.calls()).toEqual([]);
   expect(outside.exists('.spool/.state')).toBe(false);
@@ -124,8 +124,6 @@ test('is refused where nothing can be tried: without git, and if the first check
   appendFileSync(checkpoints, text);
   expect(await project.spool(...run)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(
-      `--red-first: the checkpoint from before ${change} is gone. Start over with: spool ralph`,
-    ),
+    stderr: expect.stringContaining(`--red-first: the first checkpoint of ${change} is gone. Start over: spool ralph`),
   });
 });

@@ -9,7 +9,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   usage: [text],
   'no-commit': [],
   'review-without-git': [text],
-  'red-first-no-git': [text],
+  'red-first-no-git': [],
   'checkpoint-gone': [text, text],
   'no-reviewer': [text, text],
   'old-git': [text, text],

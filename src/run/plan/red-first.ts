@@ -15,7 +15,7 @@ interface RedFirstRequest extends Pick<RunSpec, 'project'>, Pick<Planned, 'plan'
 /** Throws if --red-first could never try a test on the code from before the change. A new run saves that code itself. */
 export const checkRedFirst = async ({ project, plan, previous, repository, env }: RedFirstRequest): Promise<void> => {
   if (!plan.gate.redFirst) return;
-  if (repository === null) throw userError('red-first-no-git', project.root);
+  if (repository === null) throw userError('red-first-no-git');
   if (previous === null) return;
   const record = userRecordFolder(project, plan.change, env);
   const { finishedIterations, pending } = previous.view;
