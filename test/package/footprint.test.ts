@@ -48,7 +48,7 @@ const perIteration = async (
 };
 
 test.each([
-  ['--version', 2, 30],
+  ['--version', 2, 31],
   ['--help', 5, 87],
   // For a complete run, which is compared with its record.
   ['ralph --status', 6, 214],
