@@ -3,7 +3,7 @@
 /** @typedef {import('./growth.mjs').Series} Series */
 
 const panel = { width: 420, height: 260, left: 62, right: 24, top: 44, bottom: 46 };
-const colours = ['#2563eb', '#9ca3af'];
+const colors = ['#2563eb', '#9ca3af'];
 
 /** @param {readonly Series[]} all */
 export const plot = (all) => {
@@ -36,13 +36,13 @@ const drawPanel = ({ title, across, up, sizes, lines }, x, y) => {
   ];
   const curves = lines.flatMap(({ name, values: own }, line) => {
     const points = own.map((value, at) => `${round(right(sizes[at] ?? NaN))},${round(above(value))}`);
-    const colour = colours[line] ?? '#000000';
+    const color = colors[line] ?? '#000000';
     return [
-      `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>`,
+      `<polyline points="${points.join(' ')}" fill="none" stroke="${color}" stroke-width="2"/>`,
       ...points.map(
-        (point) => `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3" fill="${colour}"/>`,
+        (point) => `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3" fill="${color}"/>`,
       ),
-      text(panel.left + 8 + line * 110, 38, `● ${name}`, `fill="${colour}"`),
+      text(panel.left + 8 + line * 110, 38, `● ${name}`, `fill="${color}"`),
     ];
   });
   return `<g transform="translate(${x} ${y})">\n${[...marks, ...curves].join('\n')}\n</g>`;

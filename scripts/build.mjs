@@ -81,7 +81,7 @@ const buildProgram = () =>
   build({
     ...common,
     // The program, the process that runs the sandbox, and the library.
-    input: { main: 'src/cli/main.ts', sandbox: 'src/sandbox/runtime-worker.ts', index: 'src/index.ts' },
+    input: { main: 'src/cli/main.ts', sandbox: 'src/sandbox/runtime-host.ts', index: 'src/index.ts' },
     // The entries share code with the rest, in one file.
     preserveEntrySignatures: 'allow-extension',
     output: { ...files, codeSplitting: { groups: together } },

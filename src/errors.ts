@@ -112,7 +112,7 @@ const table = {
     text: (address: string, problem: string) => `Cannot serve the page on ${address}: ${problem}.`,
   },
   'hub-failed': { exit: 1, text: (problem: string) => `The Postgres server did not start: ${shortened(problem)}` },
-  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server stopped: ${shortened(problem)}` },
+  'hub-stopped': { exit: 1, text: (problem: string) => `The Postgres server exited: ${shortened(problem)}` },
   'hub-running': {
     exit: 2,
     text: (folder: string, pid: number) => `A hub is already running in ${folder} (PID ${pid}).`,
@@ -162,7 +162,7 @@ const table = {
   'untrusted-copy': {
     exit: 2,
     text: (path: string, source: string, see: string) =>
-      `${source} would run ${path}, which differs from the file that you trusted, so it was not run. Compare: ${see}. To run it, copy it to the project folder and trust it there with "spool trust"; otherwise commit the trusted version, or pass your own command with --verify or SPOOL_WORKTREE_SETUP.`,
+      `${source} would run ${path}, which differs from the file that you trusted, so it was not run. Compare: ${see}. To run it, copy it to the project folder and run "spool trust"; otherwise commit the trusted version, or pass your own --verify or SPOOL_WORKTREE_SETUP.`,
   },
   'change-required': {
     exit: 2,
@@ -283,7 +283,7 @@ const table = {
   'agent-in-project': {
     exit: 1,
     text: (file: string, install: string, others: readonly string[]) =>
-      `${quote(file)} is inside the project, so it is not run: anyone with write access could have put it there. Install it outside the project with: ${install}, or declare it under "harnesses" in config.json` +
+      `${quote(file)} is inside the project, so it is not run: anyone could have put it there. Install it outside with: ${install}, or declare it under "harnesses" in config.json` +
       (others.length ? ` (or use --agent with one of: ${others.join(', ')}).` : '.'),
   },
   locked: {
@@ -317,7 +317,7 @@ const table = {
   'pauses-first': {
     exit: 2,
     text: (change: string, iteration: number) =>
-      `${change} is not paused yet: it pauses after iteration ${iteration}, which is still running. Resume it after that.`,
+      `${change} is not paused yet: it pauses after iteration ${iteration}. Resume it then.`,
   },
   'background-killed': {
     exit: 1,
@@ -362,7 +362,7 @@ const table = {
   'copies-blocked': {
     exit: 2,
     text: (file: string, obstacle: string) =>
-      `${file} cannot be copied to the worktree: ${obstacle} is in the way (for example, a link in place of a folder). Delete it and try again.`,
+      `${file} cannot be copied to the worktree: ${obstacle} is in the way, such as a link in place of a folder. Delete it and try again.`,
   },
   'setup-failed': {
     exit: 1,
@@ -448,7 +448,7 @@ const table = {
   'land-obstacle': {
     exit: 2,
     text: (path: string, branch: string) =>
-      `Nothing was landed: ${path} on branch ${branch} is in the way of files of the change (for example, a link in place of a folder). Remove it from the branch.`,
+      `Nothing was landed: ${path} on branch ${branch} is in the way of files of the change, such as a link in place of a folder. Remove it from the branch.`,
   },
   'land-backup-failed': {
     exit: 1,
@@ -549,7 +549,7 @@ const table = {
     text: (needed: string, inProject: string | null) =>
       inProject === null
         ? `${needed} needs gh, the GitHub CLI, which is not on PATH. Install it (https://cli.github.com) and sign in with: gh auth login`
-        : `${needed} needs gh, the GitHub CLI. ${inProject} is in the project, so it is not run: anyone with write access could have put it there. Install it outside the project (https://cli.github.com).`,
+        : `${needed} needs gh, the GitHub CLI. ${inProject} is in the project, so it is not run: anyone could have put it there. Install it outside (https://cli.github.com).`,
   },
   'gh-signed-out': { exit: 1, text: () => 'gh, the GitHub CLI, is not signed in. Sign in with: gh auth login' },
   'old-gh': {

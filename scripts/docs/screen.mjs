@@ -3,7 +3,7 @@ import { spawn } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
 
 /**
- * @typedef {{ text: string, width: number, bold: boolean, dim: boolean, inverse: boolean, colour: number | null }} Cell
+ * @typedef {{ text: string, width: number, bold: boolean, dim: boolean, inverse: boolean, color: number | null }} Cell
  * @typedef {{ columns: number, rows: Cell[][] }} Screen
  */
 
@@ -108,6 +108,6 @@ const cellsOf = (buffer, row, columns) => {
       bold: cell.isBold() !== 0,
       dim: cell.isDim() !== 0,
       inverse: cell.isInverse() !== 0,
-      colour: cell.isFgPalette() ? cell.getFgColor() : null,
+      color: cell.isFgPalette() ? cell.getFgColor() : null,
     }));
 };

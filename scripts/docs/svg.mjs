@@ -7,8 +7,8 @@
 
 const cell = { width: 8.4, height: 19, font: 14 };
 const margin = { side: 18, top: 46, bottom: 18 };
-const colours = { background: '#16181d', text: '#d8dee9', frame: '#2b303b', title: '#8b93a5' };
-/** The sixteen colours of a terminal. */
+const colors = { background: '#16181d', text: '#d8dee9', frame: '#2b303b', title: '#8b93a5' };
+/** The sixteen colors of a terminal. */
 const palette = (
   '#3b4252 #e06c75 #98c379 #e5c07b #61afef #c678dd #56b6c2 #d8dee9 ' +
   '#6b7280 #ff8f98 #b5e08d #ffd98a #8cc8ff #e0a3f0 #7fdbe6 #ffffff'
@@ -22,10 +22,10 @@ export const toSvg = ({ columns, rows }, title) => {
   const width = Math.round(columns * cell.width + 2 * margin.side);
   const height = Math.round(rows.length * cell.height + margin.top + margin.bottom);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(title)}">
-<rect width="${width}" height="${height}" rx="8" fill="${colours.background}"/>
-<path d="M0 30h${width}" stroke="${colours.frame}"/>
-<text x="${width / 2}" y="20" text-anchor="middle" font-family="system-ui, sans-serif" font-size="12" fill="${colours.title}">${escape(title)}</text>
-<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${cell.font}" fill="${colours.text}" xml:space="preserve">
+<rect width="${width}" height="${height}" rx="8" fill="${colors.background}"/>
+<path d="M0 30h${width}" stroke="${colors.frame}"/>
+<text x="${width / 2}" y="20" text-anchor="middle" font-family="system-ui, sans-serif" font-size="12" fill="${colors.title}">${escape(title)}</text>
+<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${cell.font}" fill="${colors.text}" xml:space="preserve">
 ${rows.map(rowToSvg).filter(Boolean).join('\n')}
 </g>
 </svg>
@@ -42,7 +42,7 @@ const rowToSvg = (cells, row) => {
       // A browser may have another font: the text takes exactly its columns anyway.
       const length = (columns * cell.width).toFixed(1);
       const behind = inverse
-        ? `<rect x="${x}" y="${y - cell.font}" width="${length}" height="${cell.height}" fill="${colours.text}"/>`
+        ? `<rect x="${x}" y="${y - cell.font}" width="${length}" height="${cell.height}" fill="${colors.text}"/>`
         : '';
       return `${behind}<text x="${x}" y="${y}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${style}>${escape(text)}</text>`;
     })
@@ -75,9 +75,9 @@ const trimmed = (span) => {
 };
 
 /** @param {Cell} cell */
-const styleOf = ({ bold, dim, inverse, colour }) =>
+const styleOf = ({ bold, dim, inverse, color }) =>
   [
-    inverse ? ` fill="${colours.background}"` : colour === null ? '' : ` fill="${palette[colour % palette.length]}"`,
+    inverse ? ` fill="${colors.background}"` : color === null ? '' : ` fill="${palette[color % palette.length]}"`,
     bold ? ' font-weight="bold"' : '',
     dim ? ' opacity="0.6"' : '',
   ].join('');

@@ -4,19 +4,27 @@ import { configFile, configPath } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
 import { isObject, parseJson } from '../text/shape.ts';
 
-/** The default folders of the sources, by name, in the order in which their changes are listed. */
+export interface SourceFolder {
+  /** The default. */
+  readonly folder: string;
+  /** Whether a finished change can be archived. Otherwise it stays where it is. */
+  readonly hasArchive: boolean;
+}
+
+/** The sources by name, in the order in which their changes are listed. */
 export const defaultFolders = {
-  spool: '.spool',
-  openspec: 'openspec',
-  ito: '.ito',
-  'spec-kit': 'specs',
-  kiro: '.kiro',
-} as const;
+  spool: { folder: '.spool', hasArchive: true },
+  openspec: { folder: 'openspec', hasArchive: true },
+  ito: { folder: '.ito', hasArchive: true },
+  'spec-kit': { folder: 'specs', hasArchive: false },
+  kiro: { folder: '.kiro', hasArchive: false },
+} as const satisfies Record<string, SourceFolder>;
 
 export type SourceName = keyof typeof defaultFolders;
 
-/** Whether a finished change can be archived. The others, and task files, stay where they are. */
-export const hasArchive = (source: string): boolean => ['spool', 'openspec', 'ito'].includes(source);
+/** Task files have no archive. */
+export const hasArchive = (source: string): boolean =>
+  Object.hasOwn(defaultFolders, source) && defaultFolders[source as SourceName].hasArchive;
 
 export const sourceNames: readonly SourceName[] = Object.keys(defaultFolders) as SourceName[];
 
@@ -26,7 +34,9 @@ export const sourceFolders = (project: Project): Readonly<Record<SourceName, str
   const sources = isObject(config) ? config.sources : undefined;
   const problem = sourcesProblem(sources);
   if (problem !== null) throw userError('bad-config', configPath, problem);
-  return { ...defaultFolders, ...(sources as Partial<Record<SourceName, string>> | undefined) };
+  const configured = (sources ?? {}) as Partial<Record<SourceName, string>>;
+  const folders = sourceNames.map((name) => [name, configured[name] ?? defaultFolders[name].folder]);
+  return Object.fromEntries(folders) as Record<SourceName, string>;
 };
 
 /** What is wrong with the value of `sources` in config.json; null if nothing is. */

@@ -5,7 +5,7 @@ import type { RunView } from '../ralph/view.ts';
 import { duration } from '../text/duration.ts';
 import { shortNumber } from '../text/short-number.ts';
 
-/** The name of a colour of the theme. */
+/** The name of a color of the theme. */
 type ChartTone = 'chart-1' | 'chart-2' | 'chart-3';
 
 interface Series {

@@ -2,7 +2,7 @@ import { escapeHtml } from '../text/html.ts';
 import { axisEnd, type ChartSpec, drawnValues, type Limit } from './spec.ts';
 import { ticksOf } from './ticks.ts';
 
-export interface Colours {
+export interface Colors {
   readonly background: string;
   readonly text: string;
   readonly line: string;
@@ -15,7 +15,7 @@ const [width, height] = [960, 420];
 const box = { left: 70, right: 890, top: 66, bottom: 370 };
 
 /** The chart as a picture of its own, without styles or scripts. */
-export const chartSvg = (spec: ChartSpec, colours: Colours, subtitle: string): string => {
+export const chartSvg = (spec: ChartSpec, colors: Colors, subtitle: string): string => {
   const ends = { x: axisEnd(spec, 'x'), left: axisEnd(spec, 'left'), right: axisEnd(spec, 'right') };
   const hasBars = spec.series.some(({ kind }) => kind === 'bar');
   const isNumbered = spec.x.steps === undefined;
@@ -32,7 +32,7 @@ export const chartSvg = (spec: ChartSpec, colours: Colours, subtitle: string): s
 
   const shapes = spec.series.map((series, index) => {
     const values = drawn[index]!;
-    const fill = colours[series.tone];
+    const fill = colors[series.tone];
     if (series.kind === 'bar') return barShapes({ spec, index, values, fill, bars, x, y });
     const points = values.flatMap((value, at) =>
       value === null ? [] : [[x(spec.x.values[at]!), y(value, series.side)] as const],
@@ -55,7 +55,7 @@ export const chartSvg = (spec: ChartSpec, colours: Colours, subtitle: string): s
     `<text x="${round(px)}" y="${round(py)}" ${more}>${escapeHtml(words)}</text>`;
   const grid = ticksOf(ends.left, 5, { steps: spec.left.steps }).map(
     (value) =>
-      `<path d="M${box.left} ${round(y(value, 'left'))}H${box.right}" stroke="${colours.line}"/>` +
+      `<path d="M${box.left} ${round(y(value, 'left'))}H${box.right}" stroke="${colors.line}"/>` +
       text(box.left - 8, y(value, 'left') + 4, spec.left.tick(value), 'text-anchor="end"'),
   );
   const right = spec.right;
@@ -70,15 +70,15 @@ export const chartSvg = (spec: ChartSpec, colours: Colours, subtitle: string): s
   );
   const limits = spec.limits
     .filter((limit) => limit.value <= ends[limit.axis])
-    .map((limit) => limitLine(limit, { x, y, text, colour: colours.text }));
+    .map((limit) => limitLine(limit, { x, y, text, color: colors.text }));
   const legend = spec.series.map(
     ({ label, tone }, index) =>
-      `<rect x="${box.left + index * 140}" y="44" width="10" height="10" fill="${colours[tone]}"/>` +
+      `<rect x="${box.left + index * 140}" y="44" width="10" height="10" fill="${colors[tone]}"/>` +
       text(box.left + 16 + index * 140, 53, label),
   );
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12" fill="${colours.text}">`,
-    `<rect width="${width}" height="${height}" fill="${colours.background}"/>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12" fill="${colors.text}">`,
+    `<rect width="${width}" height="${height}" fill="${colors.background}"/>`,
     text(box.left, 26, `${spec.title} · ${subtitle}`, 'font-size="15" font-weight="600"'),
     ...legend,
     ...grid,
@@ -129,13 +129,13 @@ const limitLine = (
     x,
     y,
     text,
-    colour,
+    color,
   }: Scales & {
     readonly text: (px: number, py: number, words: string, more?: string) => string;
-    readonly colour: string;
+    readonly color: string;
   },
 ): string => {
-  const line = (d: string) => `<path d="${d}" stroke="${colour}" stroke-dasharray="5 4" opacity="0.7"/>`;
+  const line = (d: string) => `<path d="${d}" stroke="${color}" stroke-dasharray="5 4" opacity="0.7"/>`;
   if (axis === 'x')
     return (
       line(`M${round(x(value))} ${box.top}V${box.bottom}`) +

@@ -35,7 +35,7 @@ export const claimNext = async (
 
 /**
  * Extends the leases of a worker. Returns those that it still holds. A lease that has ended is not extended, even if
- * nobody has taken the change: one that edits the same requirement may have started.
+ * no other worker has taken the change: one that edits the same requirement may have started.
  */
 export const renewClaims = async (
   sql: Sql,

@@ -11,7 +11,7 @@ import { tagForPath } from '../process/tree.ts';
 import type { Project } from '../store/project.ts';
 import { writeTransferred } from '../store/transfer.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
-import { type HeldFence, keyOf, startsAnew } from './fence.ts';
+import { type HeldFence, keyOf, startsNewRun } from './fence.ts';
 
 /** Where a worker keeps what belongs to one repository. */
 export interface WorkerFolders {
@@ -60,12 +60,12 @@ export const openClone = async (
   const problem = await cloneMirror(remote, {
     folder: top,
     ...base,
-    other: held.tip === null || startsAnew(claim) ? null : { branch: branchOf(claim.id), commit: held.tip },
+    other: held.tip === null || startsNewRun(claim) ? null : { branch: branchOf(claim.id), commit: held.tip },
   });
   if (problem !== null) return failed(problem);
   const project = { root: join(top, folder) };
   if (!isFolderInside(top, folder)) return failed(`${folder} is not in ${base.branch}`);
-  if (startsAnew(claim)) return { project, top };
+  if (startsNewRun(claim)) return { project, top };
   const files = await readStoredFiles(remote.mirror, held.commit);
   if (files === null) return failed('the state of the run cannot be read');
   writeTransferred({ project, change: claim.id, env }, files);

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Pool, PoolClient, QueryResultRow } from 'pg';
 import { systemProblem, userError } from '../errors.ts';
 import { withoutPassword } from '../text/address.ts';
 import { withoutControls } from '../text/controls.ts';
 import { version } from '../text/version.ts';
+import { createListener } from './listener.ts';
 
 /** Runs SQL. Numbers of type bigint and numeric are returned as numbers. */
 export interface Sql {
@@ -50,9 +50,8 @@ export const openDatabase = async (url: string): Promise<Database> => {
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
   });
-  // A connection that breaks while nobody uses it: the next query reports it.
+  // A connection that breaks while it is not used: the next query reports it.
   pool.on('error', () => {});
-  const closing = new AbortController();
   const asProblem = (error: unknown): never => {
     if (isRefusal(error)) throw userError('queue-denied', address, problemOf(error));
     throw isServerAnswer(error) ? error : userError('queue-unreachable', address, problemOf(error));
@@ -61,80 +60,64 @@ export const openDatabase = async (url: string): Promise<Database> => {
     query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
       (await client.query<Row>(text, [...values]).catch(asProblem)).rows,
   });
-  /** The connection that listens, while it has nothing to do. */
-  let free: Client | null = null;
+  const listener = createListener(() => new pg.Client(settings));
   const overListener = async <Row extends QueryResultRow>(client: Client, ...query: Parameters<Sql['query']>) => {
-    free = null;
     try {
       const rows = await onClient(client).query<Row>(...query);
-      free = client;
+      listener.release(client);
       return rows;
     } catch (error) {
       // The answer may still come, and would be taken for that to another query.
       if (codeOf(error) === 'queue-unreachable') client.emit('error', error as Error);
-      else free = client;
+      else listener.release(client);
       throw error;
     }
   };
   return {
     name: address,
-    query: (...query) => (free === null ? onClient(pool).query(...query) : overListener(free, ...query)),
+    query: (...query) => {
+      const client = listener.take();
+      return client === null ? onClient(pool).query(...query) : overListener(client, ...query);
+    },
     transaction: async (work) => {
       const client = await pool.connect().catch(asProblem);
-      // Without a listener, a connection that breaks ends the process.
-      const ignore = () => {};
-      client.on('error', ignore);
-      let isBroken: boolean = true;
-      try {
-        await client.query('begin').catch(asProblem);
-        const result = await work(onClient(client));
-        await client.query('commit').catch(asProblem);
-        isBroken = false;
-        return result;
-      } catch (error) {
-        isBroken = !(await client.query('rollback').then(
-          () => true,
-          () => false,
-        ));
-        throw error;
-      } finally {
-        client.off('error', ignore);
-        client.release(isBroken);
-      }
+      return inTransaction(client, { work: () => work(onClient(client)), asProblem });
     },
-    listen: (listeners) => {
-      const commands = Object.keys(listeners).map((channel) => `listen ${pg.escapeIdentifier(channel)}`);
-      const closed = new Promise<void>((resolve) =>
-        closing.signal.addEventListener('abort', () => resolve(), { once: true }),
-      );
-      void (async () => {
-        while (!closing.signal.aborted) {
-          const client = new pg.Client(settings);
-          const lost = new Promise<void>((resolve) => {
-            client.on('error', () => resolve());
-            client.once('end', resolve);
-          });
-          client.on('notification', ({ channel, payload }) => listeners[channel]?.(payload ?? ''));
-          const started = client.connect().then(() => client.query(commands.join('; ')));
-          const listening = started.then(() => {
-            free = client;
-            return lost;
-          });
-          await Promise.race([listening, lost, closed]).catch(() => {});
-          if (free === client) free = null;
-          // A server that is cut off never answers.
-          await Promise.race([client.end().catch(() => {}), delay(1000, undefined, { ref: false })]);
-          // At different times, because all workers lose a server that restarts at the same moment.
-          const pauseMs = 1000 + Math.random() * 2000;
-          await delay(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
-        }
-      })();
-    },
+    listen: (listeners) => void listener.listen(listeners),
     close: async () => {
-      closing.abort();
+      listener.close();
       await pool.end();
     },
   };
+};
+
+interface Transaction<Result> {
+  readonly work: () => Promise<Result>;
+  readonly asProblem: (error: unknown) => never;
+}
+
+/** Releases the client afterwards. */
+const inTransaction = async <Result>(client: PoolClient, { work, asProblem }: Transaction<Result>): Promise<Result> => {
+  // Without a listener, a connection that breaks ends the process.
+  const ignore = () => {};
+  client.on('error', ignore);
+  let isBroken: boolean = true;
+  try {
+    await client.query('begin').catch(asProblem);
+    const result = await work();
+    await client.query('commit').catch(asProblem);
+    isBroken = false;
+    return result;
+  } catch (error) {
+    isBroken = !(await client.query('rollback').then(
+      () => true,
+      () => false,
+    ));
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    client.release(isBroken);
+  }
 };
 
 /** The address without its password. Throws if it is not the address of a Postgres server. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../process/timers.ts';
 
 export interface Repeated {
   /** Resolves when the last call has ended. */
@@ -27,7 +28,7 @@ export const repeat = (work: () => Promise<void>, options: RepeatOptions): Repea
       await work().catch(onError);
       const passedMs = fromStart ? performance.now() - startedMs : 0;
       const pauseMs = Math.max(leastMs, everyMs - passedMs);
-      await delay(pauseMs, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+      await sleep(pauseMs, stopped.signal, { ref: false });
     }
   })();
   return {

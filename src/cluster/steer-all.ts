@@ -44,7 +44,7 @@ export const steerAll = (
   { project, command, by }: { readonly project: string; readonly command: ControlCommand; readonly by: string },
 ): Promise<SteeredChange[]> =>
   database.transaction(async (sql) => {
-    // Nobody takes or ends one of them meanwhile.
+    // No worker takes or ends one of them in the meantime.
     await sql.query('select 1 from spool.change where project = $1 and state = any($2) order by id for update', [
       project,
       [...effects[command].from, 'running'],

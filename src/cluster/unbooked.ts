@@ -29,7 +29,7 @@ export const saveUnbooked = (folders: WorkerFolders, { held, budget, spent }: Un
 };
 
 /** Books what a worker that was killed has left on this machine. Agents can write there, so it may be anything. */
-export const bookLeft = async (database: Database, folders: WorkerFolders): Promise<void> => {
+export const bookLeftovers = async (database: Database, folders: WorkerFolders): Promise<void> => {
   for (const { name } of entriesOf(folderOf(folders))) {
     const path = join(folderOf(folders), name);
     const left = readJson(path);

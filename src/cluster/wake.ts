@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../process/timers.ts';
 
 /** Wakes a loop that waits. A call while it does not wait ends its next wait at once. */
 export interface Wake {
@@ -23,7 +23,7 @@ export const createWake = (stop: AbortSignal | null = null): Wake => {
     },
     within: async (ms) => {
       const signal = stop === null ? waking.signal : AbortSignal.any([stop, waking.signal]);
-      await delay(ms, undefined, { signal }).catch(() => {});
+      await sleep(ms, signal);
       waking = new AbortController();
     },
   };

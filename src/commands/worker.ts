@@ -24,7 +24,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const name = nameOf(rawFlags.name);
   const slots = countOf(rawFlags.slots);
   const leaseMs = leaseOf(rawFlags.lease);
-  const checkpointMs = checkpointOf(rawFlags.checkpoint);
+  const publishUnfinishedMs = checkpointOf(rawFlags.checkpoint);
   const labels = labelsOf(rawFlags.label);
   const settings = parseFlags(
     pick(rawFlags, ['allowAll', 'allow', 'deny', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
@@ -62,7 +62,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
         labels,
         repositories,
         leaseMs,
-        checkpointMs,
+        publishUnfinishedMs,
         folder,
         env,
         withheld,

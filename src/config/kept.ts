@@ -29,7 +29,7 @@ const kept = {
   handover: 'plan',
   allowAll: null,
   allow: null,
-  deny: null,
+  deny: 'recorded',
   sandbox: 'once on',
   sandboxAllow: null,
   sandboxWrite: null,

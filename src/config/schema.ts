@@ -39,7 +39,7 @@ export const configSchema = () => ({
       properties: Object.fromEntries(
         Object.entries(defaultFolders)
           .filter(([name]) => name !== 'spool')
-          .map(([name, folder]) => [name, { type: 'string', minLength: 1, default: folder }]),
+          .map(([name, { folder }]) => [name, { type: 'string', minLength: 1, default: folder }]),
       ),
     },
     permissions: {

@@ -88,7 +88,7 @@ const savedNote = object({
   ),
 });
 
-/** If it cannot be deleted, the next refresh finds that it is settled. */
+/** If it cannot be deleted, the next refresh finds that nothing is left to do. */
 export const forgetIndexNote = (tree: WorkTree): void => forget(indexNoteFile(tree));
 
 const forget = (file: string): void => {
@@ -127,9 +127,9 @@ export const refreshIndex = async (
     writeIndexNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
     return { kind: 'behind', why: reasonOf(tree, reset) };
   }
-  const settled = [...noted].filter(([name]) => !differing.has(name));
+  const matching = [...noted].filter(([name]) => !differing.has(name));
   const commit = (about && !justCommitted && (await commitOn(cwd, about.head))) || note.behind?.commit;
-  const undone = settled.length === 0 || !commit ? [] : await takenOut(cwd, commit, settled);
+  const undone = matching.length === 0 || !commit ? [] : await revertedSince(cwd, commit, matching);
   forgetIndexNote(tree);
   return { kind: 'refreshed', names, undone };
 };
@@ -166,7 +166,7 @@ const addedByHooks = async (
 };
 
 /** Returns the names whose entry in HEAD is again the one before the commit. */
-const takenOut = async (
+const revertedSince = async (
   cwd: string,
   commit: string,
   entries: readonly (readonly [string, string])[],

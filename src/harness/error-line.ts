@@ -27,14 +27,14 @@ const kindOfLine = (line: string, believed: boolean): AgentErrorKind | null => {
   return words.find(([pattern, first]) => pattern.test(unquoted(line)) && (isError || first?.test(rest)))?.[2] ?? null;
 };
 
-/** Removes colours and the timestamp of a logger. */
+/** Removes colors and the timestamp of a logger. */
 const withoutDecoration = (line: string): string =>
   line
-    .replaceAll(colour, '')
+    .replaceAll(color, '')
     .replace(/^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?\s*/, '')
     .trim();
 
-const colour = new RegExp(String.raw`${String.fromCharCode(27)}\[[\d;]*m`, 'g');
+const color = new RegExp(String.raw`${String.fromCharCode(27)}\[[\d;]*m`, 'g');
 
 /** `Error: `, `ERROR codex_core: `, `[API Error: `, `litellm.RateLimitError: `. */
 const prefix = /^\[?(?:[\w./-]+ ){0,3}?[\w.]*(?:error|fatal)\b(?: [\w:./-]+)?: ?/i;

@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises';
-import { runProgram } from '../process/program.ts';
+import { runProgram } from '../process/run-program.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import type { Harness } from './harness.ts';
 

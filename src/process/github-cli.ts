@@ -1,6 +1,6 @@
 import { userError } from '../errors.ts';
 import { duration, joinLines } from '../text/format.ts';
-import { runProgram } from './program.ts';
+import { runProgram } from './run-program.ts';
 import { trustedProgram, untrustedAround, withTrustedPath } from './trusted-path.ts';
 import { onPath } from './which.ts';
 

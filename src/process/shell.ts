@@ -22,7 +22,7 @@ export interface ShellResult {
   readonly exitCode: number | null;
   /** The signal that ended it; null if none did. */
   readonly signal: string | null;
-  /** The last lines of what it printed, without colours and secrets. */
+  /** The last lines of what it printed, without colors and secrets. */
   readonly tail: string;
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** The longest delay that the timers of Node support. */
 export const maxTimerMs = 2 ** 31 - 1;
 
@@ -40,3 +42,13 @@ export const startStopwatch = (): Stopwatch => {
   }, tickMs).unref();
   return { elapsedMs: () => countedMs + sinceLast(), dispose: () => clearInterval(timer) };
 };
+
+/**
+ * Resolves after a time, or when the signal is aborted. Never rejects. With `ref: false` it does not keep the process
+ * running.
+ */
+export const sleep = (
+  ms: number,
+  signal?: AbortSignal,
+  { ref = true }: { readonly ref?: boolean } = {},
+): Promise<void> => delay(ms, undefined, { ...(signal && { signal }), ref }).catch(() => {});

@@ -67,10 +67,10 @@ export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, 
   };
 };
 
-/** Wraps the lines of a message, and shows its Markdown if the terminal has colours. */
+/** Wraps the lines of a message, and shows its Markdown if the terminal has colors. */
 const createLineRenderer = (terminal: Terminal): ((line: string) => string) => {
-  const { columns, hasColour, style, symbols } = terminal;
-  if (!hasColour) return (line) => (line.includes('\t') ? line : wrap(line, columns).join('\n'));
+  const { columns, hasColor, style, symbols } = terminal;
+  if (!hasColor) return (line) => (line.includes('\t') ? line : wrap(line, columns).join('\n'));
   const markdown = createMarkdown(symbols);
   return (line) => {
     const { spans, indent } = markdown(line);

@@ -2,7 +2,7 @@ import { timeAgo } from '../text/format.ts';
 import type { Canvas } from './canvas.ts';
 import type { ChangeOverview } from './overview.ts';
 import { statusText } from './last-run-text.ts';
-import { colourOf } from './status-style.ts';
+import { colorOf } from './status-style.ts';
 import { type Column, renderTable } from './table.ts';
 
 /** Renders the table of `spool list`, one line for each change. */
@@ -20,7 +20,7 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
     value: ({ lastRun, queued, remote }) =>
       remote?.text ?? (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
     style: ({ lastRun, queued, remote }) =>
-      remote ? colourOf(remote.status) : queued ? null : colourOf(lastRun?.status),
+      remote ? colorOf(remote.status) : queued ? null : colorOf(lastRun?.status),
   },
   {
     title: '#',

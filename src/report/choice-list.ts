@@ -45,7 +45,7 @@ export const renderChoices = (list: ChoiceList, { columns, height }: Window): st
     if (index === null) return `${styleText('cyan', S_BAR)}  ${styleText('dim', '...')}`;
     const row = list.rows[index]!;
     const state = { isHighlighted: index === list.cursor, isTicked: list.ticked.includes(row.value) };
-    // Without colours, only the pointer shows which row it is.
+    // Without colors, only the pointer shows which row it is.
     const pointer = state.isHighlighted ? '>' : ' ';
     return `${styleText('cyan', S_BAR)}${pointer} ${rowText({ ...row, label: fit(row.label, rowIndent) }, state)}`;
   });

@@ -15,7 +15,7 @@ import { spentOf } from './live-figures.ts';
 import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
-import { colourOf } from './status-style.ts';
+import { colorOf } from './status-style.ts';
 import { reviewText } from './review-lines.ts';
 import { pausedText, requestText } from './steering.ts';
 import { type Column, renderTable } from './table.ts';
@@ -240,7 +240,7 @@ const stepsOf = (
   }
 };
 
-const outcomeStyle = ({ view }: Outcome) => (view === null ? 'yellow' : colourOf(view.status));
+const outcomeStyle = ({ view }: Outcome) => (view === null ? 'yellow' : colorOf(view.status));
 
 const outcomeColumns: readonly Column<Outcome>[] = [
   { title: 'change', value: ({ change }) => change, min: 20 },

@@ -1,5 +1,5 @@
 import { clockTime, dayTime, timeAgo } from '../text/format.ts';
-import { colourOf } from './status-style.ts';
+import { colorOf } from './status-style.ts';
 import type { Column } from './table.ts';
 
 /** A change in the queue, as a table shows it. */
@@ -22,7 +22,7 @@ export interface QueueRow {
 export const queueColumns = ({ showProject }: { readonly showProject: boolean }): Column<QueueRow>[] => [
   { title: 'change', value: ({ id }) => id, min: 20 },
   ...(showProject ? [{ title: 'repository', value: ({ project }: QueueRow) => project, min: 12, drop: 4 }] : []),
-  { title: 'state', value: stateText, style: ({ state, is_silent }) => (is_silent ? 'yellow' : colourOf(state)) },
+  { title: 'state', value: stateText, style: ({ state, is_silent }) => (is_silent ? 'yellow' : colorOf(state)) },
   { title: '#', numeric: true, value: ({ iteration }) => String(iteration ?? '-') },
   { title: 'cost', numeric: true, value: ({ cost_usd }) => (cost_usd > 0 ? `$${cost_usd.toFixed(2)}` : '-'), drop: 2 },
   { title: 'where', value: ({ host }) => host ?? '-', drop: 3 },

@@ -2,7 +2,7 @@ import { duration, timeAgo } from '../text/format.ts';
 import type { Canvas } from './canvas.ts';
 import { costText } from './figures.ts';
 import type { RunRow } from './read-run-rows.ts';
-import { colourOf } from './status-style.ts';
+import { colorOf } from './status-style.ts';
 import { type Column, renderTable } from './table.ts';
 
 /** Renders a line for each run, below the titles of the columns. No line is wider than the terminal. */
@@ -13,7 +13,7 @@ const columnsAt = (now: Date): Column<RunRow>[] => [
   {
     title: 'state',
     value: ({ status }) => status,
-    style: ({ status }) => (status === 'queued' ? 'dim' : status === 'unreadable' ? 'red' : colourOf(status)),
+    style: ({ status }) => (status === 'queued' ? 'dim' : status === 'unreadable' ? 'red' : colorOf(status)),
   },
   { title: 'change', value: ({ change }) => change, min: 9 },
   {

@@ -2,12 +2,12 @@ import type { RunView } from '../ralph/view.ts';
 import type { Canvas } from './canvas.ts';
 import type { Style } from './terminal.ts';
 
-/** The mark of a status, in its colour. */
+/** The mark of a status, in its color. */
 export const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style'>): string =>
   style(marks[status][1], marks[status][0]);
 
-/** The colour of a status; null for one that only the overview has. */
-export const colourOf = (status: string | undefined): Style | null =>
+/** The color of a status; null for one that only the overview has. */
+export const colorOf = (status: string | undefined): Style | null =>
   Object.entries(marks).find(([name]) => name === status)?.[1][1] ?? null;
 
 const marks: Record<RunView['status'], readonly [string, Style]> = {

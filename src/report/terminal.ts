@@ -44,7 +44,7 @@ export interface Terminal {
   /** stdout and stderr are the same terminal, lines on it can be redrawn, and it is not the log of a CI service. */
   readonly isInteractive: boolean;
   /** Texts are styled: on an interactive terminal unless NO_COLOR is set, and with FORCE_COLOR. */
-  readonly hasColour: boolean;
+  readonly hasColor: boolean;
   readonly symbols: Symbols;
   readonly columns: number;
   readonly rows: number;
@@ -53,7 +53,7 @@ export interface Terminal {
 export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Terminal => {
   const symbols = symbolsFor(env);
   const isInteractive = once(() => env.TERM !== 'dumb' && !isCi(env) && outputs.areOneTerminal());
-  const hasColour = once(() => forcedColour(env) ?? (!env.NO_COLOR && isInteractive()));
+  const hasColor = once(() => forcedColor(env) ?? (!env.NO_COLOR && isInteractive()));
   return {
     print: outputs.print,
     printResult: outputs.printResult,
@@ -65,7 +65,7 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    style: (style, text) => (hasColour() ? outputs.style(styles[style], text) : text),
+    style: (style, text) => (hasColor() ? outputs.style(styles[style], text) : text),
     onClosed: (listener) => void outputs.stdout.once('error', listener),
     onResize: (listener) => {
       outputs.stderr.on('resize', listener);
@@ -79,8 +79,8 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
     get isInteractive() {
       return isInteractive();
     },
-    get hasColour() {
-      return hasColour();
+    get hasColor() {
+      return hasColor();
     },
     get columns() {
       return outputs.stderr.columns || 80;
@@ -99,7 +99,7 @@ const once = <Value>(find: () => Value): (() => Value) => {
 /** Nobody watches a build, even if it has a terminal. */
 const isCi = ({ CI }: NodeJS.ProcessEnv): boolean => CI !== undefined && !['', '0', 'false'].includes(CI);
 
-const forcedColour = ({ FORCE_COLOR }: NodeJS.ProcessEnv): boolean | null =>
+const forcedColor = ({ FORCE_COLOR }: NodeJS.ProcessEnv): boolean | null =>
   FORCE_COLOR === undefined ? null : !['0', 'false'].includes(FORCE_COLOR);
 
 const drainAll = async (streams: readonly NodeJS.WriteStream[], stop: AbortSignal): Promise<void> => {

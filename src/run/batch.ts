@@ -4,7 +4,7 @@ import { type Claims, claimsOf } from '../changes/requirements.ts';
 import { withGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
-import { openQueue, type Queue } from '../store/queue.ts';
+import { type BatchQueue, openBatchQueue } from '../store/batch-queue.ts';
 import { tasksOf } from '../changes/tasks/current.ts';
 import { userRecordFolder } from '../store/user-record/folder.ts';
 import { isKnown } from '../store/user-record/identity.ts';
@@ -43,8 +43,8 @@ export interface BatchOutcome {
   readonly view: RunView | null;
   /** Why it was not started. */
   readonly note: string | null;
-  /** Another process has taken it out of the queue. */
-  readonly isTakenOut?: true;
+  /** Another process has removed it from the queue. */
+  readonly isRemoved?: true;
 }
 
 interface QueuedChange {
@@ -59,21 +59,21 @@ export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Pr
 const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
   const { parallel, announce, stopSignals } = services;
   checkBranches(specs, parallel);
-  const queue = specs.map((spec) => ({ spec, claims: claimsIfReadable(spec) }));
-  const requests = createRequests();
-  const waiting = watchQueue(specs, services);
-  const { results, interrupted } = await schedule<QueuedChange, BatchOutcome>(queue, {
+  const changes = specs.map((spec) => ({ spec, claims: claimsIfReadable(spec) }));
+  const requests = createSharedRequests();
+  const queue = watchQueue(specs, services);
+  const { results, interrupted } = await schedule<QueuedChange, BatchOutcome>(changes, {
     parallel,
     conflict: (one, other) => sharedClaim(one, other) !== null,
     onBlocked: (item, by) =>
       announce(
         `${idOf(item.spec)} waits for ${idOf(by.spec)}: both change the requirement "${sharedClaim(by, item)}".`,
       ),
-    run: createRunner({ ...services, waiting }, requests),
+    run: createRunner({ ...services, queue }, requests),
     isStopped: () => stopSignals.received() !== null || asksToStop(requests.requested()),
   })
-    .then((ended) => ({ results: ended.results, interrupted: ended.notStarted.map(notStartedBy(waiting)) }))
-    .finally(waiting.dispose);
+    .then((ended) => ({ results: ended.results, interrupted: ended.notStarted.map(unstartedOutcome(queue)) }))
+    .finally(queue.dispose);
   const order = specs.map(idOf);
   return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
 };
@@ -89,20 +89,20 @@ const claimsIfReadable = ({ target, project }: RunSpec): Claims => {
   }
 };
 
-/** Another process may have taken it out of the queue before the batch was interrupted. */
-const notStartedBy =
-  (waiting: Pick<Queue, 'leave'>) =>
+/** Another process may have removed it from the queue before the batch was interrupted. */
+const unstartedOutcome =
+  (queue: Pick<BatchQueue, 'dequeue'>) =>
   ({ spec }: QueuedChange): BatchOutcome => {
     const change = idOf(spec);
-    return waiting.leave(change) ? { change, result: null, view: null, note: 'interrupted' } : takenOut(change);
+    return queue.dequeue(change) ? { change, result: null, view: null, note: 'interrupted' } : removedOutcome(change);
   };
 
-const takenOut = (change: string): BatchOutcome => ({
+const removedOutcome = (change: string): BatchOutcome => ({
   change,
   result: null,
   view: null,
   note: 'removed from the queue',
-  isTakenOut: true,
+  isRemoved: true,
 });
 
 /** How often the queue is looked at. */
@@ -112,20 +112,20 @@ const queueMs = 500;
 const watchQueue = (
   specs: readonly RunSpec[],
   { announce, onSkipped }: BatchServices,
-): Pick<Queue, 'leave' | 'dispose'> => {
+): Pick<BatchQueue, 'dequeue' | 'dispose'> => {
   const left = new Set(specs.map(idOf));
-  const queue = openQueue(specs[0]!.project, [...left]);
-  const drop = (change: string): void => {
+  const queue = openBatchQueue(specs[0]!.project, [...left]);
+  const announceRemoval = (change: string): void => {
     if (!left.delete(change)) return;
     announce(`${change} was removed from the queue.`);
     onSkipped(change);
   };
-  const timer = setInterval(() => [...left].filter(queue.isTakenOut).forEach(drop), queueMs).unref();
+  const timer = setInterval(() => [...left].filter(queue.isRemoved).forEach(announceRemoval), queueMs).unref();
   return {
-    leave: (change) => {
-      const mayStart = queue.leave(change);
+    dequeue: (change) => {
+      const mayStart = queue.dequeue(change);
       if (mayStart) left.delete(change);
-      else drop(change);
+      else announceRemoval(change);
       return mayStart;
     },
     dispose: () => {
@@ -149,16 +149,16 @@ const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
 
 /** Returns a function that runs one change. The runs share a budget, and set up their worktrees one at a time. */
 const createRunner = (
-  services: BatchServices & { readonly waiting: Pick<Queue, 'leave'> },
+  services: BatchServices & { readonly queue: Pick<BatchQueue, 'dequeue'> },
   requests: Pick<Batch, 'requested' | 'request'>,
 ) => {
-  const { parallel, stopSignals, env, waiting } = services;
+  const { parallel, stopSignals, env, queue } = services;
   const budget = createSharedBudget();
   const exclusive = createMutex();
 
   return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
     const change = idOf(given);
-    if (!waiting.leave(change)) return takenOut(change);
+    if (!queue.dequeue(change)) return removedOutcome(change);
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
     // If it cannot be read, the run says why.
     const done = spec.options.fresh ? null : await alreadyComplete(spec, env).catch(() => null);
@@ -207,7 +207,7 @@ const alreadyComplete = async (
 const hasNewTasks = async (project: Project, target: Change, { tasks }: RunView): Promise<boolean> =>
   countTasks((await tasksOf(project, target)) ?? []).total > (tasks?.total ?? 0);
 
-const createRequests = (): Pick<Batch, 'requested' | 'request'> => {
+const createSharedRequests = (): Pick<Batch, 'requested' | 'request'> => {
   let requested: Requested = null;
   return {
     requested: () => requested,

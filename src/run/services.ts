@@ -46,9 +46,9 @@ export interface ClusterRun {
   /** Publishes the work and the state of the run. */
   publish(): Promise<void>;
   /** How often the files are saved while an agent works. */
-  readonly checkpointMs: number;
+  readonly publishUnfinishedMs: number;
   /** Publishes a commit with the files of an iteration that has not finished. */
-  checkpoint(work: string): Promise<void>;
+  publishUnfinished(commit: string): Promise<void>;
   /** The last such commit of a worker that did not finish its iteration; null if there is none. */
   readonly work: string | null;
   /** Variables of the worker that agents, commands and hooks do not get. */

@@ -14,7 +14,7 @@ import { absentPath, existing, identitiesOf, type Quarantined, quarantinePlanted
 import { type Policy, policyOf } from './policy.ts';
 import { removeFolder } from './remove-folder.ts';
 import { shellLine } from './shell-line.ts';
-import type { RuntimeWorker } from './worker-process.ts';
+import type { SandboxRuntime } from './runtime.ts';
 import type { WorkTreePaths } from './work-tree-paths.ts';
 
 /** What all commands in a sandbox share. */
@@ -36,7 +36,7 @@ export interface EnterContext {
   readonly untrusted: readonly string[];
   /** Folders of programs that run outside of the sandbox. */
   readonly programs: readonly string[];
-  readonly worker: () => Promise<RuntimeWorker>;
+  readonly runtime: () => Promise<SandboxRuntime>;
   readonly treeAt: (cwd: string) => Promise<WorkTreePaths>;
   /** Tells the user something. */
   readonly notify: (text: string) => void;
@@ -65,9 +65,9 @@ export const enterSandbox = async (
   });
   createMissing(policy, context.env);
   const rules = rulesOf(policy);
-  const worker = await context.worker();
+  const runtime = await context.runtime();
   const line = shellLine(command, { ...policy.variables, [tagVariable]: command.tag });
-  const wrapped = await worker.wrap({ line, id: command.tag, ...rules });
+  const wrapped = await runtime.wrap({ line, id: command.tag, ...rules });
   const checkAfter = watchForbidden(rules, links, context);
   let init: Promise<NamespaceInit | null> = Promise.resolve(null);
   return {
@@ -79,12 +79,12 @@ export const enterSandbox = async (
     started: (pid) => {
       init = findNamespaceInit(pid);
     },
-    lost: worker.lost,
+    lost: runtime.lost,
     leave: async () => {
       const hasEnded = await killNamespace(await init);
       if (!hasEnded) refuseStuck(context);
       const error = checkAfter(hasEnded);
-      worker.cleanUp();
+      runtime.cleanUp();
       removeFolder(tmp);
       if (error !== null) throw error;
     },

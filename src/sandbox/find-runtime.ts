@@ -6,7 +6,7 @@ import { parseJsonText } from '../text/json.ts';
 import { onPath, realPath } from '../process/which.ts';
 
 /** The installed sandbox runtime. */
-export interface Runtime {
+export interface InstalledRuntime {
   /** The file to import. */
   readonly library: string;
   readonly version: string;
@@ -29,7 +29,7 @@ const linuxTools = { bwrap: 'bubblewrap', socat: 'socat', rg: 'ripgrep' };
  * Finds the sandbox runtime, or what is missing. Ignores everything below `untrusted`: an agent of an earlier run may
  * have put it there.
  */
-export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]): Runtime | Unusable => {
+export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]): InstalledRuntime | Unusable => {
   if (process.platform !== 'linux' && process.platform !== 'darwin')
     return { why: 'not supported on this system', fix: 'Use Linux, WSL 2 or macOS.' };
   const path = trustedPath(env.PATH ?? '', untrusted);
@@ -51,7 +51,7 @@ export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]
 };
 
 /** Looks for the package of the command `srt` on PATH, then next to Spool. */
-const libraryOf = (path: string, untrusted: readonly string[]): Omit<Runtime, 'tools'> | null => {
+const libraryOf = (path: string, untrusted: readonly string[]): Omit<InstalledRuntime, 'tools'> | null => {
   const command = onPath('srt', path);
   const candidates = [...(command === null ? [] : [realPath(command)]), ...resolvedPackage()];
   const isTrusted = createTrustCheck(untrusted);
@@ -70,7 +70,7 @@ const resolvedPackage = (): string[] => {
   }
 };
 
-const packageAround = (file: string): Omit<Runtime, 'tools'> | null => {
+const packageAround = (file: string): Omit<InstalledRuntime, 'tools'> | null => {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     const { name, version = '', main = 'dist/index.js' } = readManifest(folder);
     if (name === packageName) return { folder, version, library: join(folder, main) };

@@ -21,7 +21,7 @@ import {
 import { commandLine } from '../text/shell-words.ts';
 import type { LinkArea } from './links.ts';
 import { type AbsentPath, quarantinePlanted } from './planted.ts';
-import { isSettled, type KnownLinks, type PlantedLink, removeNewLinks } from './planted-links.ts';
+import { areAllRemoved, type KnownLinks, type PlantedLink, removeNewLinks } from './planted-links.ts';
 
 /**
  * Paths and links that must not be created while a process is in the sandbox. Written for the next Spool, in case this
@@ -128,7 +128,10 @@ const removeLinks = ({ area, known }: SavedLinks): { lines: string[]; areGone: b
     ...planted.filter(({ problem }) => problem === null).map(lineAbout),
   ];
   const more = lines.length - maxLines;
-  return { lines: more > 0 ? [...lines.slice(0, maxLines), `(and ${more} more)`] : lines, areGone: isSettled(removed) };
+  return {
+    lines: more > 0 ? [...lines.slice(0, maxLines), `(and ${more} more)`] : lines,
+    areGone: areAllRemoved(removed),
+  };
 };
 
 const maxLines = 20;

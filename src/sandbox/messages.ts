@@ -1,4 +1,4 @@
-/** Messages between Spool and the worker that hosts the sandbox runtime. */
+/** Messages between Spool and the process that hosts the sandbox runtime. */
 
 export interface WrapRequest {
   /** The command line for a shell in the sandbox. */
@@ -10,7 +10,7 @@ export interface WrapRequest {
   readonly hidden: readonly string[];
 }
 
-export type ToWorker =
+export type ToHost =
   | {
       readonly do: 'start';
       /** The file of the runtime to import. */
@@ -23,6 +23,6 @@ export type ToWorker =
   | ({ readonly do: 'wrap'; readonly number: number } & WrapRequest)
   | { readonly do: 'clean-up' };
 
-export type FromWorker =
+export type FromHost =
   | { readonly did: 'start'; readonly problem: string | null }
   | { readonly did: 'wrap'; readonly number: number; readonly command: string | null; readonly problem: string | null };

@@ -59,7 +59,7 @@ export const watchLinks = (gitFolders: readonly string[], writable: readonly str
     refuseNew: () => {
       const removed = removeNewLinks(known, (why) => guardGit(() => Promise.resolve(why)));
       const error = errorOf(removed);
-      return error && { error, areGone: isSettled(removed) };
+      return error && { error, areGone: areAllRemoved(removed) };
     },
   };
 };
@@ -141,7 +141,7 @@ const tryTo = (work: () => void): string | null => {
   }
 };
 
-export const isSettled = ({ planted, unsearched }: RemovedLinks): boolean =>
+export const areAllRemoved = ({ planted, unsearched }: RemovedLinks): boolean =>
   unsearched.length === 0 && planted.every(({ problem }) => problem === null);
 
 const errorOf = ({ planted, unsearched }: RemovedLinks): UserError | null => {

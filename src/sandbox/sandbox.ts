@@ -10,10 +10,10 @@ import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandb
 import { tagVariable } from '../process/tree.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { type EnterContext, enterSandbox } from './enter.ts';
-import { findRuntime, type Runtime, type Unusable } from './find-runtime.ts';
+import { findRuntime, type InstalledRuntime, type Unusable } from './find-runtime.ts';
 import { hostsOf, isHost } from './policy.ts';
 import { removeFolder } from './remove-folder.ts';
-import { type RuntimeWorker, startWorker } from './worker-process.ts';
+import { type SandboxRuntime, startRuntime } from './runtime.ts';
 import { findWorkTreePaths, type WorkTreePaths } from './work-tree-paths.ts';
 
 export interface SandboxRequest {
@@ -48,10 +48,10 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   checkRequest(request);
   const untrusted = untrustedBy(request);
   distrust(untrusted);
-  const runtime = findRuntime(request.env, untrusted);
-  if ('why' in runtime) return runtime;
+  const installed = findRuntime(request.env, untrusted);
+  if ('why' in installed) return installed;
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
-  const sandbox = createSandbox(request, { runtime, base, untrusted });
+  const sandbox = createSandbox(request, { installed, base, untrusted });
   try {
     const owner = statSync(request.root).uid;
     if ((await sandbox.canWrite(request.root, request.stop)) || owner === process.getuid?.()) return sandbox;
@@ -91,20 +91,20 @@ const untrustedBy = ({ root, cwd, env, agents, write }: SandboxRequest): string[
 const homeOf = (env: NodeJS.ProcessEnv): string => env.HOME || homedir();
 
 interface Parts {
-  readonly runtime: Runtime;
+  readonly installed: InstalledRuntime;
   readonly base: string;
   readonly untrusted: readonly string[];
 }
 
-const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Parts) => {
+const createSandbox = (request: SandboxRequest, { installed, base, untrusted }: Parts) => {
   const { root, env, run, agents, allow } = request;
-  const folder = join(base, 'worker');
+  const folder = join(base, 'runtime');
   const shared = join(base, 'files');
   for (const each of [folder, shared]) mkdirSync(each, { mode: 0o700 });
   const path = trustedPath(env.PATH ?? '', untrusted);
-  const workerEnv = { ...env, PATH: path, TMPDIR: folder, [tagVariable]: `${run}/sandbox` };
+  const hostEnv = { ...env, PATH: path, TMPDIR: folder, [tagVariable]: `${run}/sandbox` };
   const hosts = hostsOf(agents, allow);
-  const worker = createWorkerSlot((stop) => startWorker({ folder, base, env: workerEnv, runtime, hosts, stop }));
+  const runtime = createRuntimeSlot((stop) => startRuntime({ folder, base, env: hostEnv, installed, hosts, stop }));
   let notify: (text: string) => void = () => {};
   let brokenReason: string | null = null;
   const context: EnterContext = {
@@ -113,8 +113,8 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
     base,
     shared,
     untrusted,
-    programs: [runtime.folder, ownFolder(), folder],
-    worker: worker.current,
+    programs: [installed.folder, ownFolder(), folder],
+    runtime: runtime.current,
     treeAt: createTreeCache(root),
     notify: (text) => notify(text),
     refuseFurther: (reason) => {
@@ -122,43 +122,43 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
     },
   };
   return {
-    about: `sandbox-runtime ${runtime.version}`,
+    about: `sandbox-runtime ${installed.version}`,
     enter: async (command: Command, agent: SandboxedAgent | null): Promise<Entered> => {
       if (brokenReason !== null) throw new Error(brokenReason);
       return enterSandbox(command, agent, context);
     },
     close: async () => {
-      await worker.end();
+      await runtime.end();
       removeFolder(base);
     },
     newFile: () => join(shared, crypto.randomUUID()),
     onNotice: (listener: (text: string) => void) => {
       notify = listener;
     },
-    canWrite: async (path: string, stop: AbortSignal) => (await worker.current(stop)).canWrite(path, stop),
+    canWrite: async (path: string, stop: AbortSignal) => (await runtime.current(stop)).canWrite(path, stop),
   };
 };
 
-/** Holds the worker, which is started when it is needed. */
-const createWorkerSlot = (start: (stop?: AbortSignal) => Promise<RuntimeWorker>) => {
-  let worker: Promise<RuntimeWorker> | null = null;
-  /** Replaces a worker that has exited. */
-  const current = async (stop?: AbortSignal): Promise<RuntimeWorker> => {
-    worker ??= start(stop);
+/** Holds the runtime, which is started when it is needed. */
+const createRuntimeSlot = (start: (stop?: AbortSignal) => Promise<SandboxRuntime>) => {
+  let runtime: Promise<SandboxRuntime> | null = null;
+  /** Replaces a runtime that has exited. */
+  const current = async (stop?: AbortSignal): Promise<SandboxRuntime> => {
+    runtime ??= start(stop);
     try {
-      const found = await worker;
+      const found = await runtime;
       if (!found.lost.aborted) return found;
     } catch (error) {
-      worker = null;
+      runtime = null;
       throw error;
     }
-    worker = null;
+    runtime = null;
     return current(stop);
   };
   return {
     current,
     end: async () => {
-      const open = await worker?.catch(() => null);
+      const open = await runtime?.catch(() => null);
       await open?.end();
     },
   };

@@ -127,7 +127,7 @@ export const createIncrementalRedactor = <Data extends object>({
 };
 
 interface Secret extends Span {
-  /** Colour codes or line ends are inside of it. */
+  /** Color codes or line ends are inside of it. */
   readonly isSplit: boolean;
 }
 
@@ -167,30 +167,30 @@ const inOrder = (secrets: readonly Secret[]): Secret[] => {
   return found;
 };
 
-/** Escape sequences for colours, raw and in JSON. */
-const colour = String.raw`(?:\u001b|\\u001[bB])(?:\[[\d;:?]{0,32}[A-Za-z]|\(B)`;
+/** Escape sequences for colors, raw and in JSON. */
+const color = String.raw`(?:\u001b|\\u001[bB])(?:\[[\d;:?]{0,32}[A-Za-z]|\(B)`;
 const lineEnd = String.raw`(?:\r?\n|(?:\\r)?\\n)[ \t]{0,${maxIndent}}`;
-const colours = new RegExp(colour, 'g');
-const coloursAndLineEnds = new RegExp(`${colour}|${lineEnd}`, 'g');
+const colors = new RegExp(color, 'g');
+const colorsAndLineEnds = new RegExp(`${color}|${lineEnd}`, 'g');
 
 /** The start of an escape character in JSON. */
 const escapedEscape = String.raw`\u001`;
 
 /**
- * Finds secrets that contain colour codes or line ends. Shapes are searched without line ends, as their length is
+ * Finds secrets that contain color codes or line ends. Shapes are searched without line ends, as their length is
  * unknown.
  */
 const splitSecretsIn = (text: string, literals: Literals): readonly Secret[] => {
-  const isColoured = text.includes('\u001b') || text.includes(escapedEscape);
-  if (!isColoured && !literals.mayBeWrappedIn(text)) return none;
-  const plain = isColoured ? without(text, colours) : null;
+  const isColored = text.includes('\u001b') || text.includes(escapedEscape);
+  if (!isColored && !literals.mayBeWrappedIn(text)) return none;
+  const plain = isColored ? without(text, colors) : null;
   const words = plain?.text ?? text;
   const found =
     plain !== null && (literals.occurIn(words) || hasShape(words))
       ? plain.inOriginal([...literals.spansIn(words), ...shapeSpansIn(words)])
       : none;
   if (!literals.mayBeWrappedIn(words)) return found;
-  const joined = without(text, coloursAndLineEnds);
+  const joined = without(text, colorsAndLineEnds);
   return [...found, ...joined.inOriginal(literals.spansIn(joined.text))];
 };
 
@@ -229,13 +229,13 @@ const without = (text: string, pattern: RegExp): Shortened => {
   };
 };
 
-/** Preserves colour codes and line ends inside a secret: a colour may apply to the text after it. */
+/** Preserves color codes and line ends inside a secret: a color may apply to the text after it. */
 const masked = (text: string, secrets: readonly Secret[]): string => {
   if (secrets.length === 0) return text;
   const parts: string[] = [];
   let from = 0;
   for (const { start, end, isSplit } of secrets) {
-    const between = isSplit ? (text.slice(start, end).match(coloursAndLineEnds) ?? []) : [];
+    const between = isSplit ? (text.slice(start, end).match(colorsAndLineEnds) ?? []) : [];
     parts.push(text.slice(from, start), mask, ...between);
     from = end;
   }
@@ -331,8 +331,8 @@ const beforeWrapped = (text: string, lineEnd: number, literals: Literals): numbe
   if (lineEnd === 0 || literals.isEmpty) return lineEnd;
   const from = Math.max(0, lineEnd - maxSecretLength);
   const last = text.slice(Math.max(from, lineEnd - 64), lineEnd);
-  if (literals.begunAtEndOf(last.replaceAll(coloursAndLineEnds, '')) === 0) return lineEnd;
-  const joined = without(text.slice(from, lineEnd), coloursAndLineEnds);
+  if (literals.begunAtEndOf(last.replaceAll(colorsAndLineEnds, '')) === 0) return lineEnd;
+  const joined = without(text.slice(from, lineEnd), colorsAndLineEnds);
   const begun = literals.begunAtEndOf(joined.text);
   const [secret] = joined.inOriginal([{ start: joined.text.length - begun, end: joined.text.length }]);
   return from + secret!.start;

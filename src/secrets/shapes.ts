@@ -76,7 +76,7 @@ export const shapes: readonly Shape[] = [
 const literally = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
 
 /**
- * A key does not start in the middle of a word. A letter before it may belong to a JSON escape (`\\n`) or a colour
+ * A key does not start in the middle of a word. A letter before it may belong to a JSON escape (`\\n`) or a color
  * code.
  */
 const wordStart = String.raw`(?<!(?<!\\|\u001b\[[\d;]*)[A-Za-z0-9])`;

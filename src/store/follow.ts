@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sleep } from '../process/timers.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { createLineFolder } from './fold-lines.ts';
@@ -86,7 +87,7 @@ export async function* followRun(
         isLast = !(await isRunning());
         if (isLast) continue;
       }
-      await delay(pollMs, undefined, { signal }).catch(() => {});
+      await sleep(pollMs, signal);
     }
   } finally {
     journal.close();

@@ -83,8 +83,8 @@ export const controlFile = (project: Project, change: string) => join(ralphFolde
 export const lockFile = (project: Project, change: string) => join(ralphFolder(project, change), 'lock');
 /** While the change is in the queue of a batch. */
 export const queueFile = (project: Project, change: string) => join(ralphFolder(project, change), 'queued');
-/** What became of `queued` if another process took the change out of the queue, until the batch notices. */
-export const takenOutFile = (project: Project, change: string) => join(ralphFolder(project, change), 'taken-out');
+/** What became of `queued` if another process removed the change from the queue, until the batch notices. */
+export const removedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'taken-out');
 export const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
 export const landLog = (project: Project, change: string) => join(ralphFolder(project, change), 'land.log');
 /** Data that agents keep, where several run at the same time. */

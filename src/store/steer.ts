@@ -5,7 +5,7 @@ import { requestControl, type RequestOptions } from './control.ts';
 import { endLeftovers } from './leftovers.ts';
 import type { LockOwner } from './lock-owner.ts';
 import type { Project } from './project.ts';
-import { takeOut } from './queue.ts';
+import { removeFromQueue } from './batch-queue.ts';
 import { loopOwner, queuedBy, readState } from './state.ts';
 import { asRecorded } from './user-record/steps.ts';
 import { userRecordFolder } from './user-record/folder.ts';
@@ -51,7 +51,7 @@ export const steer = async (
   const queue = queuedBy(project, change);
   if (queue !== null && loopOwner(project, change) === null) {
     if (!asksToStop(command)) return { kind: 'queued', by: queue };
-    if (takeOut(project, change) !== null) return { kind: 'taken-out', by: queue };
+    if (removeFromQueue(project, change) !== null) return { kind: 'taken-out', by: queue };
     await appears(() => loopOwner(project, change));
   }
   const owner = loopOwner(project, change);

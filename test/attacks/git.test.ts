@@ -375,7 +375,7 @@ describe('spool diff on a terminal', () => {
     expect(project.ran()).toBe('');
   });
 
-  test('keeps the colours of git and removes styles that hide lines of a file', async () => {
+  test('keeps the colors of git and removes styles that hide lines of a file', async () => {
     const hidden = ['8', '0;8', '5', '31;8', '38;5;1;8', '38:2::0:0:0', '3', '9', '58;5;1'];
     const shown = ['1;31', '38;5;208', '48;2;1;2;3', '97', '107', ''];
     const lines = [...hidden, ...shown].map((codes) => `x\\033[${codes}my`);

@@ -91,7 +91,7 @@ test('an agent of the project is not run if there is no other, and one line says
 
   expect(result).toMatchObject({
     code: 1,
-    stderr: `spool: "${file}" is inside the project, so it is not run: anyone with write access could have put it there. Install it outside the project with: npm install -g opencode-ai, or declare it under "harnesses" in config.json.\n`,
+    stderr: `spool: "${file}" is inside the project, so it is not run: anyone could have put it there. Install it outside with: npm install -g opencode-ai, or declare it under "harnesses" in config.json.\n`,
   });
   expect(doctor.code).toBe(1);
   expect(doctor.stdout).toContain(`${file} is in the project and therefore not used`);

@@ -217,7 +217,8 @@ const foreign = {
     echo "gitdir: $HOME/other/.git/worktrees/tree" > .git`,
 };
 
-const refused = /git finds a different repository for|uses a git repository that is not its own|which does not contain it/;
+const refused =
+  /git finds a different repository for|uses a git repository that is not its own|which does not contain it/;
 
 test.each(Object.entries(foreign))(
   'a project without a repository does not use one that an agent creates with %s',

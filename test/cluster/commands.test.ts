@@ -71,7 +71,10 @@ test('a run on a worker is watched, steered and landed from another checkout', a
     code: 2,
     stderr: expect.stringContaining('when the iteration is finished'),
   });
-  expect(await there('land', change)).toMatchObject({ code: 2, stderr: expect.stringContaining('it is still in the queue') });
+  expect(await there('land', change)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it is still in the queue'),
+  });
   expect((await there('ralph', '--change', change, '--add-context', 'Mind the gap.')).stdout).toBe(
     `Added to the context of ${change}. Iteration 3 on ${hostname()} will read it.\n`,
   );

@@ -90,7 +90,7 @@ test('roles with few rights do everything, while a newer version of the tables i
   });
 
   // What a newer Spool does to the tables of this one.
-  await cluster.query(`alter table spool.change add column colour text not null default 'green'`);
+  await cluster.query(`alter table spool.change add column color text not null default 'green'`);
   await cluster.query('create table spool.later (id int)');
   await cluster.query('insert into spool.migration (version) values ($1)', [schemaVersion + 1]);
   const doctor = await asUser('doctor', '--json');

@@ -59,7 +59,7 @@ test('runs of workers are watched, steered and opened, with those of this machin
   });
   await eventually(() => !terminal.screen().some((line) => line.includes('cannot be reached')), 'the database again');
 
-  // One that is queued is taken out and put back.
+  // One that is queued is removed and put back.
   terminal.type('j');
   await terminal.has(/^> queued +003-02/);
   terminal.type('s');

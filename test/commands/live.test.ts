@@ -200,7 +200,7 @@ test.each([
   ['NO_COLOR', { NO_COLOR: '1' }, false],
   ['TERM=dumb', { TERM: 'dumb', NO_COLOR: undefined }, true],
   ['CI=true', { CI: 'true', NO_COLOR: undefined }, true],
-])('%s: no colours, Markdown as it was written, and redrawing only where it works', async (_, env, isLog) => {
+])('%s: no colors, Markdown as it was written, and redrawing only where it works', async (_, env, isLog) => {
   const project = createProject({ files, agent: [text('Some **bold** words'), agent[1]!] });
   const terminal = openTerminal(project, [...run, '--max-iterations', '1'], { env });
   expect(await terminal.exitCode).toBe(3);
@@ -213,7 +213,7 @@ test.each([
   expect(lines.some((line) => /^\d\d:\d\d:\d\d Iteration 1: /.test(line))).toBe(isLog);
 });
 
-test('output that is not UTF-8 gets ASCII, and FORCE_COLOR colours a log', async () => {
+test('output that is not UTF-8 gets ASCII, and FORCE_COLOR colors a log', async () => {
   const project = createProject({ files, agent });
   for (const file of ['go', 'end']) project.write(`../home/${file}`, '');
   const plain = await project.start(run, { env: { LANG: 'C' } }).result;

@@ -151,10 +151,7 @@ test('one iteration is shown as it was, raw, as events or by its prompt, also of
   expect(await logs('-f')).toMatchObject({ code: 0 });
 
   for (const [args, says2] of [
-    [
-      ['9'],
-      `No record for iteration 9 of ${change}: run ${project.state().run} has only reached iteration 1.`,
-    ],
+    [['9'], `No record for iteration 9 of ${change}: run ${project.state().run} has only reached iteration 1.`],
     [['9', '--prompt'], `No prompt for iteration 9 of ${change}: run`],
     [['x'], 'n must be a positive whole number (got "x").'],
     [['--run', 'x'], `${change} has no run "x". Available: ${[older, project.state().run].toSorted().join(', ')}.`],

@@ -125,7 +125,7 @@ test('at 120, 80 and 50 columns no line of the screen wraps, and the figures sta
   }
 });
 
-test('a list shows the status of a run in its colour, and leaves out what does not fit', async () => {
+test('a list shows the status of a run in its color, and leaves out what does not fit', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run.slice(0, 3));
 

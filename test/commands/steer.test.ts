@@ -406,7 +406,7 @@ describe('a batch', () => {
   test.each([
     ['one after the other', []],
     ['in parallel', ['--parallel', '2']],
-  ])('a change in the queue is listed, and can be taken out of it: %s', async (_, flags) => {
+  ])('a change in the queue is listed, and can be removed from it: %s', async (_, flags) => {
     const agent = [`echo 'waiting for go-on'; until [ -e "$HOME/go-on" ]; do sleep 0.01; done; ${promise}`];
     const project = createProject({ files, agent });
     const loop = project.start(['ralph', '--module', '002', ...flags]);

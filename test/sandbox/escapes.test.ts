@@ -208,7 +208,9 @@ describe.each(testUsers)('as $title', (user: User) => {
     const next = await run(project, '--change', other, '--worktree', '--fresh');
 
     expect(next).toMatchObject({ code: 2 });
-    expect(next.stderr).toContain(`worktrees/${other} does not belong to this repository: check what it is, and move it away`);
+    expect(next.stderr).toContain(
+      `worktrees/${other} does not belong to this repository: check what it is, and move it away`,
+    );
     expect(project.victims.planted()).toEqual([]);
     expect(project.calls()).toHaveLength(1);
   });

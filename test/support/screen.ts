@@ -1,7 +1,7 @@
 /**
  * A terminal as the user sees it, with everything that has scrolled out of its window. It wraps at its last column, again
  * after each resize, and its cursor cannot leave the window. It supports the few control sequences that Spool uses and
- * ignores colours.
+ * ignores colors.
  */
 export const createScreen = (columns: number, rows: number) => {
   let width = columns;

@@ -16,7 +16,7 @@ export interface AttemptOptions {
   readonly host: string;
   readonly leaseMs: number;
   /** How often the files are pushed while an agent works. */
-  readonly checkpointMs: number;
+  readonly publishUnfinishedMs: number;
   readonly env: NodeJS.ProcessEnv;
   /** Variables that agents and commands do not get. */
   readonly withheld: readonly string[];

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Settlement } from '../claims.ts';
-import type { PushedFence } from '../fence.ts';
+import type { PushedFence } from '../push-fence.ts';
 import { confirmContext } from '../inbox.ts';
-import type { News, Publisher } from '../publish.ts';
+import type { News, Publisher } from '../publisher.ts';
 import type { AttemptContext } from './context.ts';
-import { unlessMachine } from './settling.ts';
+import { failedOrRetry } from './settling.ts';
 
 /** Pushes the state of a run, and draws the conclusions from what the remote says. */
 export interface Publishing {
@@ -31,7 +31,7 @@ export const createPublishing = (context: AttemptContext, publisher: Publisher):
 
   return {
     publish: async (news) => {
-      // Losing the claim has interrupted the iteration. Even if nobody has taken the change yet, it is no result.
+      // Losing the claim has interrupted the iteration. Even if no other worker has taken the change yet, it is no result.
       if (isLost()) return;
       const pushed = await publisher.publish(news);
       if (isLost()) {
@@ -54,7 +54,7 @@ export const createPublishing = (context: AttemptContext, publisher: Publisher):
         }
         if (pushed.kind === 'lost') loseTo(pushed);
         const isHopeless = isLost() || pushed.kind === 'conflict' || performance.now() > endMs;
-        if (isHopeless) return unlessMachine(pushed.why, context);
+        if (isHopeless) return failedOrRetry(pushed.why, context);
         log(`${claim.id}: not pushed yet: ${pushed.why}`);
         await delay(1000);
       }

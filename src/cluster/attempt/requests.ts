@@ -2,7 +2,7 @@ import { requestControl } from '../../store/control.ts';
 import type { Held } from '../claims.ts';
 import type { Clone } from '../clone.ts';
 import type { Database } from '../database.ts';
-import { applyContext, readInbox } from '../inbox.ts';
+import { applyContext, type Message, readInbox } from '../inbox.ts';
 import type { Stopping } from './stopping.ts';
 
 /** What people ask of the run of an attempt. */
@@ -11,7 +11,7 @@ export interface Requests {
   read(): Promise<void>;
   /** The last message that is in the state of the run. */
   applied(): number;
-  /** Whether a person has asked to pause (true) or to stop (false); null if nobody has. */
+  /** Whether a person has asked to pause (true) or to stop (false); null for neither. */
   wantsPause(): boolean | null;
 }
 
@@ -28,42 +28,58 @@ export const createRequests = (
   { database, env, held, clone, applied }: RequestsOptions,
   stopping: Stopping,
 ): Requests => {
-  const of = { project: clone.project, change: held.id, env };
-  let contextSeq = applied;
-  let seen = 0;
+  const { project } = clone;
+  let appliedContext = applied;
+  let lastRead = 0;
   let wantsPause: boolean | null = null;
   /** What the run has yet to be told: it may be starting. */
-  let open: 'stop' | 'stop-after-iteration' | null = null;
-  const tell = (): void => {
-    if (open === 'stop') stopping.stop();
-    else if (open !== null && requestControl(of.project, of.change, open, { env }) !== 'sent') return;
-    open = null;
+  let untold: 'stop' | 'stop-after-iteration' | null = null;
+  const tellRun = (): void => {
+    if (untold === 'stop') stopping.stop();
+    else if (untold !== null && requestControl(project, held.id, untold, { env }) !== 'sent') return;
+    untold = null;
+  };
+  const apply = (message: Message): void => {
+    switch (message.kind) {
+      case 'context':
+      case 'clear-context':
+        if (message.seq > appliedContext) applyContext({ project, change: held.id, env }, message);
+        appliedContext = Math.max(appliedContext, message.seq);
+        return;
+      case 'resume':
+        wantsPause = null;
+        return;
+      case 'stop':
+        wantsPause = false;
+        untold = 'stop';
+        return;
+      case 'stop-after-iteration':
+        wantsPause = false;
+        untold ??= 'stop-after-iteration';
+        return;
+      case 'pause':
+        // A request to stop is not weakened by one to pause.
+        wantsPause = wantsPause !== false;
+        untold ??= 'stop-after-iteration';
+    }
   };
   stopping.onAfterIteration(() => {
-    open ??= 'stop-after-iteration';
-    tell();
+    untold ??= 'stop-after-iteration';
+    tellRun();
   });
   let isReading = false;
   return {
-    applied: () => contextSeq,
+    applied: () => appliedContext,
     wantsPause: () => wantsPause,
     read: async () => {
       if (isReading) return;
       isReading = true;
       try {
-        const messages = await readInbox(database, held, seen);
-        for (const message of messages) {
-          seen = message.seq;
-          if (message.kind === 'context' || message.kind === 'clear-context') {
-            if (message.seq > contextSeq) applyContext(of, message);
-            contextSeq = Math.max(contextSeq, message.seq);
-          } else if (message.kind === 'resume') wantsPause = null;
-          else {
-            wantsPause = message.kind === 'pause' && wantsPause !== false;
-            open = message.kind === 'stop' ? 'stop' : (open ?? 'stop-after-iteration');
-          }
+        for (const message of await readInbox(database, held, lastRead)) {
+          lastRead = message.seq;
+          apply(message);
         }
-        tell();
+        tellRun();
       } finally {
         isReading = false;
       }

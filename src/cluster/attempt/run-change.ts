@@ -37,8 +37,8 @@ export const runChange = (context: AttemptContext, opened: OpenedAttempt): Promi
     work: note.work,
     withheld: context.withheld,
     hidden: () => [...context.secrets, ...clonesBeside(context.folders, clone)],
-    checkpointMs: context.checkpointMs,
-    checkpoint: (work) => outside(() => publishing.publish({ inbox: requests.applied(), work })),
+    publishUnfinishedMs: context.publishUnfinishedMs,
+    publishUnfinished: (work) => outside(() => publishing.publish({ inbox: requests.applied(), work })),
     admit: (next) =>
       outside(async () => {
         await bookings.upToDate();

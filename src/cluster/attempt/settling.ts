@@ -26,7 +26,7 @@ export const settlementOfError = (error: unknown, context: AttemptContext): Sett
   const known = asUserError(error);
   if (known?.code === 'queue-unreachable') return { state: 'queued', detail: null };
   if (known === null) log(`${claim.id}: ${(error as Error).stack ?? String(error)}`);
-  return unlessMachine(known?.message ?? `a bug in Spool: ${String(error)}`, context);
+  return failedOrRetry(known?.message ?? `a bug in Spool: ${String(error)}`, context);
 };
 
 /** The database and the remote are read by others. */
@@ -36,22 +36,22 @@ export const withoutSecrets = (settlement: Settlement, redactor: Redactor): Sett
 });
 
 /** Any worker tries again after a lease. */
-export const tryLater = (why: string, { leaseMs, host, onMachineProblem }: AttemptContext): Settlement => {
-  const isOurs = isMachineProblem(why);
-  if (isOurs) onMachineProblem(why);
+export const retryAfterLease = (why: string, { leaseMs, host, onMachineProblem }: AttemptContext): Settlement => {
+  const isMachine = isMachineProblem(why);
+  if (isMachine) onMachineProblem(why);
   return {
     state: 'waiting',
-    detail: isOurs ? `machine problem on ${host}: ${why}` : why,
+    detail: isMachine ? `machine problem on ${host}: ${why}` : why,
     availableAt: new Date(Date.now() + leaseMs),
   };
 };
 
-/** The change has failed, unless the machine is to blame. */
-export const unlessMachine = (why: string, context: AttemptContext): Settlement =>
-  isMachineProblem(why) ? tryLater(why, context) : { state: 'failed', detail: why };
+/** The change has failed. If the machine is to blame, a worker tries again. */
+export const failedOrRetry = (why: string, context: AttemptContext): Settlement =>
+  isMachineProblem(why) ? retryAfterLease(why, context) : { state: 'failed', detail: why };
 
 /** Tells the database how the attempt has ended. Tries as long as the claim holds: the database may be down. */
-export const settleSurely = async (
+export const settleWithRetries = async (
   { database, claim, held, stopping, counters, log }: AttemptContext,
   settlement: Settlement,
 ): Promise<void> => {

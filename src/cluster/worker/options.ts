@@ -11,7 +11,7 @@ export interface WorkerOptions {
   readonly repositories: readonly { readonly project: string; readonly url: string }[];
   readonly leaseMs: number;
   /** How often the files are pushed while an agent works. */
-  readonly checkpointMs: number;
+  readonly publishUnfinishedMs: number;
   /** Where mirrors and clones are. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;

@@ -5,10 +5,10 @@ import { createFolder } from '../../files/folders.ts';
 import { acquireLock, beatMs } from '../../store/lock.ts';
 import { type Claimant, claimNext } from '../claims.ts';
 import type { Claim } from '../change-row.ts';
-import { endLeftAgents, removeLeftClones } from '../left-clones.ts';
+import { endLeftoverAgents, removeLeftoverClones } from '../leftover-clones.ts';
 import { newCounters, serveMetrics } from '../metrics.ts';
 import { pollDelayMs, wakeDelayMs } from '../pace.ts';
-import { bookLeft } from '../unbooked.ts';
+import { bookLeftovers } from '../unbooked.ts';
 import { createWake } from '../wake.ts';
 import { createLeases } from './leases.ts';
 import type { WorkerOptions } from './options.ts';
@@ -54,7 +54,7 @@ export const runWorker = async (options: WorkerOptions): Promise<void> => {
   };
   database.listen({
     spool_queue: () => wake.after(wakeDelayMs(leases.workers())),
-    spool_inbox: () => slots.running().forEach((attempt) => attempt.look()),
+    spool_inbox: () => slots.running().forEach((attempt) => attempt.readRequests()),
   });
   drain.addEventListener('abort', handBackAll('after-iteration'));
   stop.addEventListener('abort', handBackAll('now'));
@@ -94,9 +94,9 @@ const cleanUpAfterKill = async (
   repositories: ReadonlyMap<string, Repository>,
 ): Promise<void> => {
   for (const [project, { folders }] of repositories) {
-    await endLeftAgents(folders);
-    await bookLeft(database, folders);
-    await removeLeftClones(database, { folders, project }, env);
+    await endLeftoverAgents(folders);
+    await bookLeftovers(database, folders);
+    await removeLeftoverClones(database, { folders, project }, env);
   }
 };
 

@@ -157,13 +157,13 @@ const othersOnPath = (chosen: readonly ChosenAgent[], lookup: Lookup): ChosenAge
     .filter((harness) => agentProgram(harness, lookup) && chosen.every((one) => one.harness !== harness))
     .map((harness) => ({ harness, agent: { harness: harness.name, model: null } }));
 
-const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+const colors = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** Long messages continue below themselves. */
 const render = ({ about, status, message, fix }: Check, terminal: Terminal): string => {
   const { style, columns } = canvasOf(terminal);
   const below = (text: string) => wrap(text, columns - indent.length).join(`\n${indent}`);
-  const first = `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${below(message)}`;
+  const first = `${style(colors[status], status.padEnd(4))}  ${about.padEnd(12)}  ${below(message)}`;
   return fix === null ? first : `${first}\n${indent}${below(`Fix: ${fix}`)}`;
 };
 

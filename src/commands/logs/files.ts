@@ -1,6 +1,7 @@
 import { closeSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sleep } from '../../process/timers.ts';
 import { userError } from '../../errors.ts';
 import { openSafely } from '../../files/safe.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
@@ -50,7 +51,7 @@ export const followLogs = async (files: LogFiles, first: number): Promise<number
       await printer?.end();
       printer = null;
       iteration++;
-    } else await delay(pollMs, undefined, { signal: stop }).catch(() => {});
+    } else await sleep(pollMs, stop);
   }
 };
 

@@ -6,7 +6,7 @@ import { queueSettingNames } from '../../cluster/queue-settings.ts';
 import type { Change } from '../../changes/source.ts';
 import { parseFlags } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
-import { publishedBase } from '../../git/published.ts';
+import { publishedBase } from '../../git/published-base.ts';
 import { prefixOf } from '../../git/repository.ts';
 import { answer, say } from '../../report/message.ts';
 import { findProject, type Project } from '../../store/project.ts';

@@ -136,7 +136,7 @@ const startMany = async (
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
-      const reason = outcome.result?.reason ?? (outcome.isTakenOut ? 'interrupted' : 'complete');
+      const reason = outcome.result?.reason ?? (outcome.isRemoved ? 'interrupted' : 'complete');
       if (error === undefined) return { ...outcome, code: exitCodeFor(reason, null) };
       const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };

@@ -72,8 +72,8 @@ const heldText: Readonly<Record<ControlCommand, string>> = {
 };
 
 const idleText: Readonly<Record<ControlCommand, string>> = {
-  stop: 'Taken out of the queue',
-  'stop-after-iteration': 'Taken out of the queue',
+  stop: 'Removed from the queue',
+  'stop-after-iteration': 'Removed from the queue',
   pause: 'Paused',
   resume: 'Queued again',
 };

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../process/timers.ts';
 import { type Database, openDatabase } from '../../cluster/database.ts';
 import { requireTables } from '../../cluster/migrations.ts';
 import { isAboutQueue, type ListedChange } from '../../cluster/queue.ts';
@@ -69,7 +69,7 @@ export const openRemote = async (
       } catch (error) {
         problem = problemText(error, lastMs);
       }
-      await delay(pollMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+      await sleep(pollMs, closing.signal, { ref: false });
     }
   })();
 

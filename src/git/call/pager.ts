@@ -17,9 +17,9 @@ const code = String.raw`(?:[01247]|2[247]|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,
  */
 const filter = `
   const pattern = /\\x1b\\[([\\d;:]{0,32})m|${controlPattern}/g;
-  const colours = /^(?:${code}(?:;${code})*)?$/;
+  const colors = /^(?:${code}(?:;${code})*)?$/;
   let rest = '';
-  const clean = (text) => text.replace(pattern, (found, codes) => codes !== undefined && colours.test(codes) ? found : '');
+  const clean = (text) => text.replace(pattern, (found, codes) => codes !== undefined && colors.test(codes) ? found : '');
   process.stdout.on('error', () => process.exit(0));
   process.stdin.setEncoding('utf8');
   process.stdin.on('data', (text) => {

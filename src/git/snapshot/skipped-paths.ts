@@ -20,8 +20,8 @@ export interface SkippedPaths {
   addRefused(files: readonly RefusedFile[]): void;
   /** Adds those of the new paths that look like secrets. */
   addSecrets(newPaths: NewPaths, redactor: Redactor): Promise<void>;
-  /** Removes the paths whose reason no longer applies. `index` is the stamp of the index at the last tree. */
-  removeOutdated(index: string | null): Promise<void>;
+  /** Removes the paths whose reason no longer applies. `lastIndex` is the fingerprint of the index at the last tree. */
+  removeOutdated(lastIndex: string | null): Promise<void>;
 }
 
 export const createSkippedPaths = (tree: WorkTree, known: readonly SkippedPath[]): SkippedPaths => {
@@ -43,7 +43,7 @@ export const createSkippedPaths = (tree: WorkTree, known: readonly SkippedPath[]
     addRefused: (files) => {
       for (const { name, why } of files.filter((file) => !paths.has(file.name))) {
         paths.set(name, { name, kind: 'refused', why });
-        refused.set(name, refusalStamp(tree, name));
+        refused.set(name, refusalFingerprint(tree, name));
       }
     },
     addSecrets: async ({ names, untracked }, redactor) => {
@@ -52,30 +52,31 @@ export const createSkippedPaths = (tree: WorkTree, known: readonly SkippedPath[]
       const files = candidates.filter((name) => !name.endsWith('/') && !isSkipped(name));
       for (const { name, why } of await findSecrets(tree, files, redactor)) {
         paths.set(name, { name, kind: 'secret', why });
-        secret.set(name, secretStamp(tree, name));
+        secret.set(name, secretFingerprint(tree, name));
       }
     },
-    removeOutdated: async (index) => {
+    removeOutdated: async (lastIndex) => {
       const large = of('large').map(({ name }) => name);
-      const tracked = large.length === 0 || indexStamp(tree) === index ? new Set() : new Set(await trackedIn(tree));
+      const tracked =
+        large.length === 0 || indexFingerprint(tree) === lastIndex ? new Set() : new Set(await trackedIn(tree));
       for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) paths.delete(name);
-      for (const [name, then] of refused) if (then !== refusalStamp(tree, name)) paths.delete(name);
-      for (const [name, then] of secret) if (then !== secretStamp(tree, name)) paths.delete(name);
+      for (const [name, before] of refused) if (before !== refusalFingerprint(tree, name)) paths.delete(name);
+      for (const [name, before] of secret) if (before !== secretFingerprint(tree, name)) paths.delete(name);
     },
   };
 };
 
 /** Changes if the user's index changes, or if the repository is created again. */
-export const indexStamp = ({ index, gitDir }: WorkTree): string =>
+export const indexFingerprint = ({ index, gitDir }: WorkTree): string =>
   `${fingerprint(index)} ${statSync(gitDir, { throwIfNoEntry: false })?.ino}`;
 
 /** Changes if the file or the settings that git reads for it change. */
-const refusalStamp = ({ root, gitDir }: WorkTree, name: string): string =>
+const refusalFingerprint = ({ root, gitDir }: WorkTree, name: string): string =>
   [pathOf(root, name), join(root, '.gitattributes'), join(gitDir, 'config')].map(fingerprint).join(' ');
 
 /** Changes if the file changes, or if HEAD may contain it. */
-const secretStamp = (tree: WorkTree, name: string): string =>
-  `${fingerprint(pathOf(tree.root, name))} ${indexStamp(tree)}`;
+const secretFingerprint = (tree: WorkTree, name: string): string =>
+  `${fingerprint(pathOf(tree.root, name))} ${indexFingerprint(tree)}`;
 
 /**
  * Returns files whose index entry or contents differ from HEAD, possibly more; all tracked files if there is no HEAD.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chartedIteration } from '../../charts/charted.ts';
 import { chartsOf } from '../../charts/spec.ts';
-import { chartSvg, type Colours } from '../../charts/svg.ts';
+import { chartSvg, type Colors } from '../../charts/svg.ts';
 import type { ScenarioProof } from '../../ralph/proof.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
 import { totalUsage } from '../../ralph/usage.ts';
@@ -100,8 +100,8 @@ ${table(
 )}</section>`,
       ];
 
-/** The colours of the style below, so that charts follow the theme of the reader. */
-const colours: Colours = {
+/** The colors of the style below, so that charts follow the theme of the reader. */
+const colors: Colors = {
   background: 'var(--surface)',
   text: 'var(--text)',
   line: 'var(--line)',
@@ -155,7 +155,7 @@ const charts = ({ run, records, change }: Pick<ProofReport, 'run' | 'records' | 
     )
     .map(
       (spec) =>
-        `<figure role="img" aria-label="${escapeHtml(spec.title)}. The values are in the table of iterations.">${chartSvg(spec, colours, change)}</figure>`,
+        `<figure role="img" aria-label="${escapeHtml(spec.title)}. The values are in the table of iterations.">${chartSvg(spec, colors, change)}</figure>`,
     )
     .join('\n');
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../process/timers.ts';
 import type { RunContext } from '../context.ts';
 import type { WorkTracker } from './track.ts';
 
@@ -17,10 +17,10 @@ export const saveWhile = async <Result>(
   const ended = new AbortController();
   const saving = (async () => {
     for (;;) {
-      await delay(cluster.checkpointMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
+      await sleep(cluster.publishUnfinishedMs, ended.signal, { ref: false });
       if (ended.signal.aborted) return;
       const commit = await tracker.save().catch(() => null);
-      if (commit !== null && !ended.signal.aborted) await cluster.checkpoint(commit).catch(() => {});
+      if (commit !== null && !ended.signal.aborted) await cluster.publishUnfinished(commit).catch(() => {});
     }
   })();
   try {

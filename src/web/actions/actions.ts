@@ -1,4 +1,4 @@
-import { runOwnProgram } from '../../process/own-program.ts';
+import { runSpool } from '../../process/run-spool.ts';
 import { isObject } from '../../text/shape.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { Action, ActionPreview, ActionResult, Row } from '../api.ts';
@@ -8,6 +8,7 @@ import { isDangerous, readAction } from './action.ts';
 import { type Call, callOf, dryRunOf } from './arguments.ts';
 import { createConfirmations } from './confirmations.ts';
 import { describe } from './describe.ts';
+import { createTurns } from './turns.ts';
 
 export interface Actions {
   /** `gone` aborts when the page does not wait for the preview any more. */
@@ -29,12 +30,10 @@ export const createActions = (options: ActionsOptions): Actions => {
   const { project, env, redactor, readOnly, rowOf, onDone } = options;
   const confirmations = createConfirmations();
   const stop = new AbortController();
-  const busy = new Set<string>();
-  /** The last dry run of each change. */
-  const dryRuns = new Map<string, Promise<unknown>>();
+  const turns = createTurns();
 
   const run = async ({ args, timeoutMs }: Call, gone?: AbortSignal) => {
-    const { exitCode, output, isTimedOut } = await runOwnProgram({
+    const { exitCode, output, isTimedOut } = await runSpool({
       args,
       cwd: project.root,
       env: { ...env, NO_COLOR: '1' },
@@ -43,29 +42,6 @@ export const createActions = (options: ActionsOptions): Actions => {
     });
     const late = isTimedOut ? '\nIt took too long and was stopped.' : '';
     return { exitCode, output: redactor.text(`${output.trim()}${late}`) };
-  };
-  /** Two commands about a change at a time would only refuse each other. */
-  const alone = async <Result>({ change }: Action, work: () => Promise<Result>): Promise<Result> => {
-    if (busy.has(change))
-      throw new Refused({ status: 409, code: 'busy', message: `Another action on ${change} is running.` });
-    busy.add(change);
-    try {
-      return await work();
-    } finally {
-      busy.delete(change);
-      onDone();
-    }
-  };
-  /** Dry runs of a change take turns. They do not delay actions on it. */
-  const inTurn = async <Result>({ change }: Action, work: () => Promise<Result>): Promise<Result> => {
-    const before = dryRuns.get(change) ?? Promise.resolve();
-    const own = before.catch(() => {}).then(work);
-    dryRuns.set(change, own);
-    try {
-      return await own;
-    } finally {
-      if (dryRuns.get(change) === own) dryRuns.delete(change);
-    }
   };
   const read = async (body: unknown): Promise<{ readonly action: Action; readonly row: Row }> => {
     if (readOnly) throw new Refused({ status: 403, code: 'read-only', message: 'This server is read-only.' });
@@ -79,7 +55,7 @@ export const createActions = (options: ActionsOptions): Actions => {
     preview: async (body, gone) => {
       const { action, row } = await read(body);
       const dryRun = dryRunOf(action);
-      const result = dryRun === null ? null : await inTurn(action, () => run(dryRun, gone));
+      const result = dryRun === null ? null : await turns.dryRun(action, () => run(dryRun, gone));
       const isPossible = result === null || result.exitCode === 0;
       const confirmation = isPossible ? confirmations.issue(action, row) : null;
       return {
@@ -100,7 +76,7 @@ export const createActions = (options: ActionsOptions): Actions => {
           code: 'not-confirmed',
           message: 'This needs a preview first, or the run has changed since the preview.',
         });
-      const { exitCode, output } = await alone(action, () => run(callOf(action)));
+      const { exitCode, output } = await turns.alone(action, () => run(callOf(action)).finally(onDone));
       return { ok: exitCode === 0, exitCode, output, command: commandText(action) };
     },
     close: () => stop.abort(),

@@ -24,7 +24,7 @@ export const describe = (action: Action, row: Row): string[] => {
             `Stops ${change}${where} now, in the middle of iteration ${iteration}: its agent is terminated.`,
             'Files that it has changed stay as they are, and are not committed. The run can be continued later.',
           ]
-        : [`Stops what is left of ${change}${where}, or takes it out of the queue.`];
+        : [`Stops what is left of ${change}${where}, or removes it from the queue.`];
     case 'start':
       return describeStart(action, row);
     case 'rewind':

@@ -21,6 +21,8 @@ export interface HttpServer {
    */
   readonly ownAddress: string;
   readonly strangers: Strangers;
+  /** Sets what answers requests. Called once, right after the server is open. */
+  onRequest(listener: (request: IncomingMessage, response: ServerResponse) => void): void;
   /** Cuts all connections, and frees the port. */
   close(): Promise<void>;
 }
@@ -29,17 +31,15 @@ export interface HttpServer {
 export const usualPort = 7765;
 
 /** Listens, with limits for all that a client can send. Throws if the port is in use. */
-export const openServer = async (
-  options: ServerOptions,
-  listener: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<HttpServer> => {
-  const server = createServer(options.tls, listener);
+export const openServer = async (options: ServerOptions): Promise<HttpServer> => {
+  const server = createServer(options.tls);
   const strangers = limitStrangers(server);
   const { port, address } = await listen(server, options);
   return {
     port,
     ownAddress: options.host === 'localhost' ? address : (loopbackOf[address] ?? options.host),
     strangers,
+    onRequest: (listener) => void server.on('request', listener),
     close: async () => {
       const closed = once(server, 'close');
       server.close();
@@ -68,14 +68,8 @@ const clientErrors: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-const createServer = (
-  tls: ServerOptions['tls'],
-  listener: (request: IncomingMessage, response: ServerResponse) => void,
-) => {
-  const server =
-    tls === null
-      ? createHttpServer(limits, listener)
-      : createHttpsServer({ ...limits, handshakeTimeout, ...tls }, listener);
+const createServer = (tls: ServerOptions['tls']) => {
+  const server = tls === null ? createHttpServer(limits) : createHttpsServer({ ...limits, handshakeTimeout, ...tls });
   server.maxConnections = maxConnections;
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     const status = clientErrors[code ?? ''] ?? '400 Bad Request';

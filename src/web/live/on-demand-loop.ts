@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../process/timers.ts';
 
 /** Work that is done only while it is wanted, and never twice at a time. */
 export interface OnDemandLoop {
@@ -43,7 +43,3 @@ export const createOnDemandLoop = (
 };
 
 const retryMs = 2000;
-
-/** Resolves after a time, or when it is aborted. */
-export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => {});

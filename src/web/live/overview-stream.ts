@@ -1,7 +1,8 @@
 import type { Overview, OverviewMessage } from '../api.ts';
 import { type Client, messageText } from './client.ts';
 import { createClients } from './clients.ts';
-import { createOnDemandLoop, sleep } from './on-demand-loop.ts';
+import { createOnDemandLoop } from './on-demand-loop.ts';
+import { sleep } from '../../process/timers.ts';
 
 export interface OverviewStream {
   open(client: Client): void;

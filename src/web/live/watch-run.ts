@@ -1,7 +1,7 @@
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import type { RunDetail } from '../api.ts';
 import { sendSnapshot } from './greet.ts';
-import { sleep } from './on-demand-loop.ts';
+import { sleep } from '../../process/timers.ts';
 import type { RunFeed } from './run-feed.ts';
 
 /** How often an ended run is looked at. */

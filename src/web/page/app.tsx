@@ -101,6 +101,6 @@ const ConnectionState = () => {
 const SignedOut = () =>
   useStore(connection) === 'signed-out' ? (
     <p class="notice tone-warn" role="alert">
-      This page is signed out. Open the address that <code>spool web</code> prints when it starts.
+      You are signed out. To sign in, open the URL that <code>spool web</code> printed when it started.
     </p>
   ) : null;

@@ -5,7 +5,7 @@ import { axisEnd, chartsOf, drawnValues } from '../../../src/charts/spec.ts';
 import { chartSvg } from '../../../src/charts/svg.ts';
 import { ticksOf } from '../../../src/charts/ticks.ts';
 
-const colours = {
+const colors = {
   background: '#fff',
   text: '#000',
   line: '#ccc',
@@ -84,7 +84,7 @@ describe('charts', () => {
       [iteration(1), iteration(2), iteration(3)],
       [iteration(1, { usage: null, insertions: 0, tasks: { done: 0, total: 0 } })],
     ]) {
-      const svg = chartSvg(charts(...iterations)[name]!, colours, subtitle);
+      const svg = chartSvg(charts(...iterations)[name]!, colors, subtitle);
       expect(svg).not.toMatch(/NaN|Infinity|undefined|null/);
       expect(svg).toContain('001-01_&lt;script&gt;&amp;&quot;');
       expect(svg).not.toContain('<script>');

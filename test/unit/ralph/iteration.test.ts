@@ -113,7 +113,7 @@ describe('an echo of the prompt', () => {
   test.each([
     ['as a quote', (text: string) => text.replaceAll(/^/gm, '> ')],
     ['after a bar', (text: string) => text.replaceAll(/^/gm, '┃ ')],
-    ['in colour', (text: string) => text.replaceAll(/^(.+)$/gm, '\u001b[2m$1\u001b[0m')],
+    ['in color', (text: string) => text.replaceAll(/^(.+)$/gm, '\u001b[2m$1\u001b[0m')],
     ['with CRLF', (text: string) => text.replaceAll('\n', '\r\n')],
     ['without blank lines', (text: string) => text.replaceAll(/\n+/g, '\n')],
     ['partially', (text: string) => text.slice(-60)],
@@ -296,7 +296,7 @@ describe('called tools', () => {
 describe('evidence', () => {
   test.each([
     ['at the end', `Done.\n${tag}`, `Done.\n${tag}`],
-    ['with colours in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', `Done.\n${tag}`],
+    ['with colors in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', `Done.\n${tag}`],
     ['after a long text', `${'x'.repeat(9000)}.\n${tag}`, `${'x'.repeat(8163)}.\n${tag}`],
   ])('%s', (_, text, evidence) => {
     expect(judge([message(text)])).toMatchObject({ completionFound: true, evidence });

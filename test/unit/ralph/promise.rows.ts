@@ -123,8 +123,8 @@ export const counts: readonly Row[] = [
   ['after inline code of three backticks', `${fence}npm test${fence} passes\n${tag}`],
   ['after inline code', `\`npm test\` passes. ${tag}`],
   ['after an unclosed fence', `Look:\n${fence}\nnpm test\n\nAll tests pass.\n\n${tag}`],
-  ['colours around it', `\u001b[1;32m${tag}\u001b[0m\n`],
-  ['colours inside it', '<promise>\u001b[1mCOMP\u001b[0mLETE</pro\u001b[22mmise>'],
+  ['colors around it', `\u001b[1;32m${tag}\u001b[0m\n`],
+  ['colors inside it', '<promise>\u001b[1mCOMP\u001b[0mLETE</pro\u001b[22mmise>'],
   ['a link inside it', '<promise>\u001b]8;;https://example.org\u001b\\COMPLETE\u001b]8;;\u0007</promise>'],
   ['the reset of "tput sgr0" after it', `${tag}\u001b(B\u001b[m`],
   ['an unfinished title sequence above it', `\u001b]0;title\n${tag}`],
@@ -275,7 +275,7 @@ export const talk: readonly TalkRow[] = [
   ['dots after it', `${tag}...`, onLine],
   ['a comma after it', `${tag},`, onLine],
   ['text after it on its line', `${tag} is what I will print`, onLine],
-  ['text after it, with colours in between', `${tag}\u001b[0m is what I will print`, onLine],
+  ['text after it, with colors in between', `${tag}\u001b[0m is what I will print`, onLine],
   ['a bad tag after it', `${tag} <promise>SOON</promise>`, onLine],
   ['a bad tag below it', `${tag}\n<promise>SOON</promise>`, moreToSay],
   ['an emoji code after it', `${tag} :tada:`, onLine],
@@ -585,7 +585,7 @@ export const recordedCounts: readonly Row[] = [
   ],
   [
     'ideas for later, and a conclusion',
-    `## Ideas\n\n- A web page\n- Labels in colour\n\n## Conclusion\n\nThe label printer is now a tool of its own, with tests and a manual, and covers each point of the plan.\n\n${tag}`,
+    `## Ideas\n\n- A web page\n- Labels in color\n\n## Conclusion\n\nThe label printer is now a tool of its own, with tests and a manual, and covers each point of the plan.\n\n${tag}`,
   ],
   [
     'a list in a list',

@@ -212,7 +212,7 @@ describe('properties', () => {
   ];
   const tags = [tag, '<promise>\nCOMPLETE ', '<promise>', 'COMPLETE', '</promise>', '<', '<promise>DONE</promise>'];
   const fences = ['```\n', '````\n', '~~~\n', '```xml\n'];
-  const colours = ['\u001b[1m', '\u001b[0;38;5;208m', '\u001b]0;title\u0007', '\u001b]8;;x\u001b\\'];
+  const colors = ['\u001b[1m', '\u001b[0;38;5;208m', '\u001b]0;title\u0007', '\u001b]8;;x\u001b\\'];
   const newlines = ['\n', '\r\n', '\n\n'];
   const piecesOf = (...kinds: string[][]) =>
     fc.array(fc.oneof(...kinds.map((kind) => fc.constantFrom(...kind))), { maxLength: 12 });
@@ -228,7 +228,7 @@ describe('properties', () => {
 
   test('chunks do not matter', () => {
     fc.assert(
-      fc.property(piecesOf(...text, [...colours, '\u001b', '\u001b[']), chunkSizes, (pieces, sizes) => {
+      fc.property(piecesOf(...text, [...colors, '\u001b', '\u001b[']), chunkSizes, (pieces, sizes) => {
         const whole = pieces.join('');
         expect(judge(pieces.map(plain))).toEqual(judge([plain(whole)]));
         expect(judge(chunksOf(whole, sizes).map(plain))).toEqual(judge([plain(whole)]));
@@ -237,12 +237,12 @@ describe('properties', () => {
     );
   });
 
-  test('colours do not matter at any position', () => {
+  test('colors do not matter at any position', () => {
     fc.assert(
-      fc.property(piecesOf(...text), chunkSizes, fc.constantFrom(...colours), (pieces, sizes, colour) => {
+      fc.property(piecesOf(...text), chunkSizes, fc.constantFrom(...colors), (pieces, sizes, color) => {
         const whole = pieces.join('');
         fc.pre(!whole.includes('\r'));
-        expect(judge([message(chunksOf(whole, sizes).join(colour))])).toEqual(judge([message(whole)]));
+        expect(judge([message(chunksOf(whole, sizes).join(color))])).toEqual(judge([message(whole)]));
       }),
       { numRuns: 800 },
     );
@@ -303,7 +303,7 @@ describe('properties', () => {
   });
 
   test('any text long before it does not matter', () => {
-    const earlier = fc.oneof(piecesOf(newlines, fences, words, colours), fc.array(fc.string()));
+    const earlier = fc.oneof(piecesOf(newlines, fences, words, colors), fc.array(fc.string()));
     fc.assert(
       fc.property(earlier, ending, (pieces, line) => {
         const earlierText = pieces.join('').replaceAll('<', '').replaceAll('\u001b', '');

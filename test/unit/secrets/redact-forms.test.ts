@@ -26,14 +26,14 @@ describe('a value is redacted in every form', () => {
     ['in hex', `0x${Buffer.from(secret).toString('hex')}.`, '0x[redacted].'],
     ['in upper-case hex', Buffer.from(secret).toString('hex').toUpperCase(), '[redacted]'],
     [
-      'split by colours',
+      'split by colors',
       `a \u001b[1m${secret.slice(0, 5)}\u001b[0;31m${secret.slice(5)} b`,
       'a \u001b[1m[redacted]\u001b[0;31m b',
     ],
     ['wrapped', `a ${secret.slice(0, 6)}\n${secret.slice(6)} b`, 'a [redacted]\n b'],
     ['wrapped and indented', `a ${secret.slice(0, 6)}\r\n    ${secret.slice(6)} b`, 'a [redacted]\r\n     b'],
     ['wrapped in JSON', String.raw`{"a":"k3y-with-\nmany-letters"}`, String.raw`{"a":"[redacted]\n"}`],
-    ['wrapped twice, in colours', 'k3y-\u001b[1m\nwith-man\ny-letters\u001b[0m', '[redacted]\u001b[1m\n\n\u001b[0m'],
+    ['wrapped twice, in colors', 'k3y-\u001b[1m\nwith-man\ny-letters\u001b[0m', '[redacted]\u001b[1m\n\n\u001b[0m'],
   ])('%s', (_, text, expected) => {
     expect(redactor.text(text)).toBe(expected);
     expect(throughStream(text)).toBe(expected);
@@ -63,7 +63,7 @@ describe('a value is redacted in every form', () => {
 test.each([
   ['ghp_', `\u001b[32mghp\u001b[0m_${'a1'.repeat(18)}`],
   ['sk-', `sk-\\u001b[1mant-${'a1'.repeat(15)}`],
-])('a key with a known pattern is redacted if colours split it: %s', (_, text) => {
+])('a key with a known pattern is redacted if colors split it: %s', (_, text) => {
   expect(redactor.text(`key ${text} end`)).not.toContain('a1a1');
 });
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { highlight, languageOf } from '../../../src/web/page/diff/highlight.ts';
-import { pairsOf, unifiedOf } from '../../../src/web/page/diff/rows.ts';
+import { highlight, languageOf } from '../../../src/web/page/parts/highlight.ts';
+import { pairsOf, unifiedOf } from '../../../src/web/page/run/diff/rows.ts';
 
 const kindsOf = (line: string, path: string) =>
   highlight(line, languageOf(path)).flatMap(({ text, kind }) => (kind === null ? [] : [`${kind}: ${text}`]));

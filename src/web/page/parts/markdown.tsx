@@ -1,5 +1,5 @@
 import { inlineMarkdown } from '../../../text/inline-markdown.ts';
-import { Code } from '../diff/code.tsx';
+import { Code } from './code.tsx';
 import { type Block, blocksOf } from './markdown-blocks.ts';
 
 /** A longer line is not prose. */

@@ -12,7 +12,7 @@ import {
   RunningIcon,
 } from './icons.tsx';
 
-/** Chooses the colour. */
+/** Chooses the color. */
 export type Tone = 'ok' | 'bad' | 'warn' | 'live' | 'quiet';
 
 interface Look {

@@ -25,7 +25,7 @@ const save = (theme: Theme): void => {
   }
 };
 
-/** Tells charts, whose colours are not those of CSS. */
+/** Tells charts, whose colors are not those of CSS. */
 export const themeChanged = 'spool-theme-changed';
 
 export const applyTheme = (theme: Theme): void => {

@@ -10,7 +10,7 @@ import { Status } from '../parts/status.tsx';
 import { Ago, Elapsed, exactTime } from '../parts/time.tsx';
 import { backHref, goTo, runHref, type RunRoute } from '../route.ts';
 import type { RunState } from '../state/run-state.ts';
-import { Steering } from '../steer/steering.tsx';
+import { Steering } from './steering.tsx';
 import { Now } from './now.tsx';
 import { shownRunStatus } from './shown-status.ts';
 

@@ -1,6 +1,6 @@
 import type { IterationDetail, IterationSummary } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
-import { Diff } from '../diff/diff.tsx';
+import { Diff } from './diff/diff.tsx';
 import { Cost, Lines } from '../parts/figures.tsx';
 import { BackIcon } from '../parts/icons.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';

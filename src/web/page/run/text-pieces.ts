@@ -23,20 +23,19 @@ export interface TextPieces {
   readonly onScroll: () => void;
 }
 
+/** The element that shows a text. */
+type Box = { readonly current: HTMLElement | null };
+
 /**
- * The pieces of a text file around the place that is read. `box` is the element that shows them. A file that grows is
+ * The pieces of a text file around the position of the reader. A file that grows is
  * followed while its end is shown.
  */
-export const useTextPieces = (
-  base: string,
-  isGrowing: boolean,
-  box: { readonly current: HTMLElement | null },
-): TextPieces => {
+export const useTextPieces = (base: string, isGrowing: boolean, box: Box): TextPieces => {
   const [pieces, setPieces] = useState<readonly TextPage[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const isLoading = useRef(false);
   const attempt = useAttempt(problem !== null);
-  const anchor = useRef<{ kind: Anchor; height: number }>({ kind: 'none', height: 0 });
+  const anchor = useAnchor(box, pieces);
   const latest = useRef(pieces);
   latest.current = pieces;
   const size = Math.max(0, ...pieces.map((piece) => piece.size));
@@ -49,16 +48,15 @@ export const useTextPieces = (
     setProblem(answer.ok ? null : answer.problem);
     return answer.ok ? answer.value : null;
   };
-  const show = (next: readonly TextPage[], kind: Anchor) => {
-    const scroller = box.current && scrollerOf(box.current);
-    anchor.current = { kind, height: scroller?.scrollHeight ?? 0 };
+  const show = (next: readonly TextPage[], kind: Anchor, moreHeight = 0) => {
+    anchor.set(kind, moreHeight);
     setPieces(next);
   };
   const jump = async (offset: number | 'end', kind: 'start' | 'end') => {
     const page = await load(offset, pieceSize);
     if (page) show([page], kind);
   };
-  const later = async () => {
+  const loadLater = async () => {
     const end = latest.current.at(-1);
     if (!end) return;
     const page = await load(end.nextOffset, pieceSize);
@@ -66,10 +64,11 @@ export const useTextPieces = (
     const wasAtEnd = box.current !== null && isAtEnd(scrollerOf(box.current));
     const next = [...latest.current, page];
     // What is dropped at the top moves the rest up.
-    show(next.slice(-maxPieces), wasAtEnd && isGrowing ? 'end' : next.length > maxPieces ? 'keep-bottom' : 'none');
-    if (next.length > maxPieces) anchor.current.height += heightOf(box.current, page.text);
+    const isDropping = next.length > maxPieces;
+    const kind = wasAtEnd && isGrowing ? 'end' : isDropping ? 'keep-bottom' : 'none';
+    show(next.slice(-maxPieces), kind, isDropping ? heightOf(box.current, page.text) : 0);
   };
-  const earlier = async () => {
+  const loadEarlier = async () => {
     const start = latest.current[0];
     if (!start || start.offset === 0) return;
     const from = Math.max(0, start.offset - pieceSize);
@@ -82,12 +81,31 @@ export const useTextPieces = (
   }, [attempt]);
   useEffect(() => {
     // Its last lines may have come after it was read.
-    if (!isGrowing) return void later();
+    if (!isGrowing) return void loadLater();
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible' && box.current && isAtEnd(scrollerOf(box.current))) void later();
+      if (document.visibilityState === 'visible' && box.current && isAtEnd(scrollerOf(box.current))) void loadLater();
     }, growthMs);
     return () => clearInterval(timer);
   }, [isGrowing]);
+  const onScroll = () => {
+    const scroller = box.current && scrollerOf(box.current);
+    if (!scroller) return;
+    const isMoreBelow = (latest.current.at(-1)?.nextOffset ?? 0) < size;
+    if (scroller.scrollTop < scroller.clientHeight) void loadEarlier();
+    if (isMoreBelow && scroller.scrollHeight - scroller.scrollTop < 2 * scroller.clientHeight) void loadLater();
+  };
+  useEffect(() => {
+    const isNarrow = box.current !== null && scrollerOf(box.current) !== box.current;
+    if (!isNarrow) return undefined;
+    document.addEventListener('scroll', onScroll, { passive: true });
+    return () => document.removeEventListener('scroll', onScroll);
+  });
+  return { pieces, size, problem, jump, onScroll };
+};
+
+/** Keeps the reader where they are, or brings them to an end, when the pieces have changed. */
+const useAnchor = (box: Box, pieces: readonly TextPage[]) => {
+  const anchor = useRef<{ kind: Anchor; height: number }>({ kind: 'none', height: 0 });
   useLayoutEffect(() => {
     if (box.current === null) return;
     const scroller = scrollerOf(box.current);
@@ -97,21 +115,13 @@ export const useTextPieces = (
     if (kind === 'end') scrollToEnd(scroller);
     if (kind === 'keep-bottom') scroller.scrollTop += scroller.scrollHeight - height;
   }, [pieces]);
-
-  const onScroll = () => {
-    const scroller = box.current && scrollerOf(box.current);
-    if (!scroller) return;
-    const isMoreBelow = (latest.current.at(-1)?.nextOffset ?? 0) < size;
-    if (scroller.scrollTop < scroller.clientHeight) void earlier();
-    if (isMoreBelow && scroller.scrollHeight - scroller.scrollTop < 2 * scroller.clientHeight) void later();
+  return {
+    /** For the next change of the pieces. `moreHeight` is that of what comes in addition to what is shown. */
+    set: (kind: Anchor, moreHeight: number) => {
+      const scroller = box.current && scrollerOf(box.current);
+      anchor.current = { kind, height: (scroller?.scrollHeight ?? 0) + moreHeight };
+    },
   };
-  useEffect(() => {
-    const isNarrow = box.current !== null && scrollerOf(box.current) !== box.current;
-    if (!isNarrow) return undefined;
-    document.addEventListener('scroll', onScroll, { passive: true });
-    return () => document.removeEventListener('scroll', onScroll);
-  });
-  return { pieces, size, problem, jump, onScroll };
 };
 
 /** How high a text will be: measured, since lines wrap. */

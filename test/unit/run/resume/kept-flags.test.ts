@@ -54,7 +54,8 @@ const recorded: Pick<Options, FlagsKept<'recorded'>> = {
   retryDelay: 2000,
   worktreeSetup: 'npm ci',
   stopGrace: 3000,
-  agentMode: 'warm',
+  agentMode: 'standby',
+  deny: ['Bash(git push:*)'],
 };
 
 let defaults: Options;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
-import { OutcomeText } from './outcome.tsx';
-import { type Outcome, runFromDialog } from './run-action.ts';
+import { OutcomeText } from '../steer/outcome.tsx';
+import { type Outcome, runFromDialog } from '../steer/run-action.ts';
 
 /** Says a word to the agent. */
 export const ContextDialog = ({ change, onClose }: { readonly change: string; readonly onClose: () => void }) => {

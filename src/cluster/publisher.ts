@@ -9,7 +9,8 @@ import { transferableFiles } from '../store/transfer.ts';
 import type { Settlement } from './claims.ts';
 import type { Clone } from './clone.ts';
 import type { Database } from './database.ts';
-import { fenceMessage, type FenceNote, type HeldFence, keyOf, mirrored, pushFence, type PushedFence } from './fence.ts';
+import { fenceMessage, type FenceNote, type HeldFence, keyOf, mirrored } from './fence.ts';
+import { pushFence, type PushedFence } from './push-fence.ts';
 
 /** Brings the work and the state of a run to the remote. */
 export interface Publisher {
@@ -47,16 +48,8 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
   const push = async ({ inbox, work = null, settlement }: News): Promise<PushedFence> => {
     const refs = await copyWork(remote.mirror, clone.top, claim.id);
     if ('why' in refs) return { kind: refs.isDamaged ? 'conflict' : 'failed', why: refs.why };
-    const changed = new Map<string, { stamp: string; content: Buffer }>();
-    const files = transferableFiles(of);
-    for (const { path, stamp, read } of files) {
-      if (known.get(path) === stamp) continue;
-      const content = read();
-      if (content !== null) changed.set(path, { stamp, content });
-    }
-    const present = new Set(files.map(({ path }) => path));
-    const deleted = [...known.keys()].filter((path) => !present.has(path));
-    const checkpoints = refs.checkpoints;
+    const { changed, deleted } = changesSince(known, transferableFiles(of));
+    const { checkpoints } = refs;
     const note: FenceNote = {
       epoch: claim.epoch,
       owner: claim.owner,
@@ -105,6 +98,23 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
       return next;
     },
   };
+};
+
+interface FileChanges {
+  readonly changed: ReadonlyMap<string, { readonly stamp: string; readonly content: Buffer }>;
+  readonly deleted: readonly string[];
+}
+
+/** Compares files with those that are known, by path and stamp. One that cannot be read now is left for the next time. */
+const changesSince = (known: ReadonlyMap<string, string>, files: ReturnType<typeof transferableFiles>): FileChanges => {
+  const changed = new Map<string, { stamp: string; content: Buffer }>();
+  for (const { path, stamp, read } of files) {
+    if (known.get(path) === stamp) continue;
+    const content = read();
+    if (content !== null) changed.set(path, { stamp, content });
+  }
+  const present = new Set(files.map(({ path }) => path));
+  return { changed, deleted: [...known.keys()].filter((path) => !present.has(path)) };
 };
 
 type Checkpoints = FenceNote['checkpoints'];

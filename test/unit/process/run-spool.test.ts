@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runOwnProgram } from '../../../src/process/own-program.ts';
+import { runSpool } from '../../../src/process/run-spool.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /** Stands for Spool: starts a program that would run for long, as a landing starts verify commands. */
@@ -12,6 +12,7 @@ const program = `
   require('node:fs').writeFileSync(process.argv[2], String(child.pid));
   console.log('started');
   process.on('SIGTERM', () => { console.log('ended in order'); process.exit(143); });
+  setInterval(() => {}, 1000); // Otherwise it may end with its child, before it sees the signal.
 `;
 
 const [, own] = process.argv;
@@ -36,7 +37,7 @@ const isAlive = (pid: number): boolean => {
 
 const start = (timeoutMs: number, stop = new AbortController()) => {
   const file = join(folder, 'pid');
-  const result = runOwnProgram({ args: [file], cwd: folder, env: process.env, timeoutMs, stop: stop.signal });
+  const result = runSpool({ args: [file], cwd: folder, env: process.env, timeoutMs, stop: stop.signal });
   /** 0 if it had no time to start any. */
   return { result, pid: () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0) };
 };

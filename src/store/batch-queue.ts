@@ -3,7 +3,7 @@ import { removeSafely, renameSafely } from '../files/safe.ts';
 import { makeRalphFolder } from './folders.ts';
 import { acquireLock, beatMs, type Lock } from './lock.ts';
 import { type LockOwner, readOwner } from './lock-owner.ts';
-import { queueFile, ralphFolder, takenOutFile } from './paths.ts';
+import { queueFile, ralphFolder, removedFile } from './paths.ts';
 import type { Project } from './project.ts';
 import { queuedBy } from './state.ts';
 
@@ -14,52 +14,52 @@ import { queuedBy } from './state.ts';
  */
 
 /** The changes of a batch that have not started yet. */
-export interface Queue {
-  /** Whether another process has taken a change out of the queue. */
-  isTakenOut(change: string): boolean;
-  /** Removes a change that starts now. Returns false if another process has taken it out before. */
-  leave(change: string): boolean;
+export interface BatchQueue {
+  /** Whether another process has removed a change from the queue. */
+  isRemoved(change: string): boolean;
+  /** Removes a change that starts now. Returns false if another process has removed it before. */
+  dequeue(change: string): boolean;
   /** Removes all changes that are left. */
   dispose(): void;
 }
 
 /** A change whose state cannot be written is not listed: its start says why. Neither is one in the queue of another batch. */
-export const openQueue = (project: Project, changes: readonly string[]): Queue => {
-  const places = new Map<string, Lock>();
+export const openBatchQueue = (project: Project, changes: readonly string[]): BatchQueue => {
+  const locks = new Map<string, Lock>();
   for (const change of changes)
     attempt(() => {
       makeRalphFolder(project, change);
-      const place = acquireLock(queueFile(project, change), change);
-      if (place.kind === 'held') places.set(change, place);
+      const lock = acquireLock(queueFile(project, change), change);
+      if (lock.kind === 'held') locks.set(change, lock);
       return true;
     });
-  const listed = [...places.keys()];
-  const timer = setInterval(() => places.forEach((place) => place.beat()), beatMs).unref();
-  const isTakenOut = (change: string): boolean => {
-    const id = places.get(change)?.id;
-    return id !== undefined && attempt(() => readOwner(takenOutFile(project, change))?.id === id);
+  const listed = [...locks.keys()];
+  const timer = setInterval(() => locks.forEach((lock) => lock.beat()), beatMs).unref();
+  const isRemoved = (change: string): boolean => {
+    const id = locks.get(change)?.id;
+    return id !== undefined && attempt(() => readOwner(removedFile(project, change))?.id === id);
   };
-  const leave = (change: string): boolean => {
-    const place = places.get(change);
-    if (place === undefined) return true;
-    const mayStart = attempt(() => removePlace(queueFile(project, change), place)) || !isTakenOut(change);
-    if (!mayStart) attempt(() => remove(takenOutFile(project, change)));
-    places.delete(change);
+  const dequeue = (change: string): boolean => {
+    const lock = locks.get(change);
+    if (lock === undefined) return true;
+    const mayStart = attempt(() => removeOwn(queueFile(project, change), lock)) || !isRemoved(change);
+    if (!mayStart) attempt(() => remove(removedFile(project, change)));
+    locks.delete(change);
     return mayStart;
   };
   return {
-    isTakenOut,
-    leave,
+    isRemoved,
+    dequeue,
     dispose: () => {
       clearInterval(timer);
-      [...places.keys()].forEach(leave);
+      [...locks.keys()].forEach(dequeue);
       for (const change of listed) attempt(() => removeIfEmpty(ralphFolder(project, change)));
     },
   };
 };
 
 /** Returns false if another process was faster. */
-const removePlace = (path: string, { id }: Lock): boolean => {
+const removeOwn = (path: string, { id }: Lock): boolean => {
   const draft = `${path}.${id}`;
   return readOwner(path)?.id === id && renameIfThere(path, draft) && remove(draft);
 };
@@ -79,9 +79,9 @@ const attempt = (work: () => boolean): boolean => {
 };
 
 /** Removes a change from the queue of a batch, which will not start it. Returns null if it is in none, or starts now. */
-export const takeOut = (project: Project, change: string): LockOwner | null => {
+export const removeFromQueue = (project: Project, change: string): LockOwner | null => {
   const owner = queuedBy(project, change);
-  return owner && renameIfThere(queueFile(project, change), takenOutFile(project, change)) ? owner : null;
+  return owner && renameIfThere(queueFile(project, change), removedFile(project, change)) ? owner : null;
 };
 
 const renameIfThere = (from: string, to: string): boolean => {

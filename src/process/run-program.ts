@@ -64,13 +64,13 @@ export const runProgram = (call: ProgramCall): Promise<ProgramOutput> =>
       giveUp();
     }, patienceMs);
     stop?.addEventListener('abort', giveUp);
-    const settle = (code: number | null) => {
+    const finish = (code: number | null) => {
       clearTimeout(timer);
       stop?.removeEventListener('abort', giveUp);
       if (child.pid) signalGroup(child.pid, 'SIGKILL');
       resolve({ code, ...said, isCut, isTimedOut });
     };
-    child.on('error', () => settle(null));
-    child.on('close', settle);
+    child.on('error', () => finish(null));
+    child.on('close', finish);
     if (stop?.aborted) giveUp();
   });

@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks';
 import type { Action } from '../../api.ts';
 import { useKeys } from '../parts/keys.tsx';
-import { shownRunStatus } from '../run/shown-status.ts';
+import { shownRunStatus } from './shown-status.ts';
 import { useProject } from '../state/overview.ts';
 import type { RunState } from '../state/run-state.ts';
-import { ConfirmDialog } from './confirm.tsx';
-import { ContextDialog } from './context.tsx';
-import { ActionOutcome } from './outcome.tsx';
+import { ConfirmDialog } from '../steer/confirm.tsx';
+import { ContextDialog } from './context-dialog.tsx';
+import { ActionOutcome } from '../steer/outcome.tsx';
 import { RewindDialog } from './rewind.tsx';
-import { runAction } from './run-action.ts';
-import { StartDialog } from './start.tsx';
+import { runAction } from '../steer/run-action.ts';
+import { StartDialog } from '../steer/start.tsx';
 
 type Opened = 'context' | 'start' | 'rewind' | 'stop-now' | 'land' | 'clear-context';
 

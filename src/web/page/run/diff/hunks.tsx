@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { DiffHunk } from '../../api.ts';
-import { grouped } from '../../../ralph/usage.ts';
-import { highlight, languageOf, type Token } from './highlight.ts';
+import type { DiffHunk } from '../../../api.ts';
+import { grouped } from '../../../../ralph/usage.ts';
+import { highlight, languageOf, type Token } from '../../parts/highlight.ts';
 import { type NumberedLine, type Pair, pairsOf, unifiedOf } from './rows.ts';
 
 export type DiffStyle = 'unified' | 'split';

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { commandLine } from '../text/shell-words.ts';
-import type { FromWorker, ToWorker, WrapRequest } from './messages.ts';
+import type { FromHost, ToHost, WrapRequest } from './messages.ts';
 import { removeFolder } from './remove-folder.ts';
 
 /**
@@ -27,11 +27,11 @@ interface Manager {
 let manager: Manager | null = null;
 let base: string | null = null;
 
-const answer = (message: FromWorker): void => {
+const answer = (message: FromHost): void => {
   if (process.connected) process.send?.(message, () => {});
 };
 
-const start = async (request: ToWorker & { do: 'start' }): Promise<void> => {
+const start = async (request: ToHost & { do: 'start' }): Promise<void> => {
   base = request.base;
   const { SandboxManager } = (await import(pathToFileURL(request.library).href)) as { SandboxManager: Manager };
   manager = SandboxManager;
@@ -58,7 +58,7 @@ const kernelPaths = ['/proc/sys', '/proc/sysrq-trigger'];
  * queues of the machine are inaccessible.
  */
 const hardenedBwrap = (bwrap: string, base: string): string => {
-  const script = join(base, 'worker', 'bwrap');
+  const script = join(base, 'runtime', 'bwrap');
   const readOnly = process.geteuid?.() === 0 ? kernelPaths.filter((path) => existsSync(path)) : [];
   const options = ['--unshare-ipc', ...readOnly.map((path) => `--ro-bind ${path} ${path}`)];
   writeFileSync(
@@ -84,7 +84,7 @@ const wrap = ({ line, id, writable, readOnly, hidden }: WrapRequest): Promise<st
   return manager.wrapWithSandbox(line, 'sh', { filesystem }, undefined, { commandId: id });
 };
 
-const receive = async (request: ToWorker): Promise<void> => {
+const receive = async (request: ToHost): Promise<void> => {
   switch (request.do) {
     case 'start': {
       const problem = await start(request).then(() => null, messageOf);
@@ -112,5 +112,5 @@ const end = async (): Promise<void> => {
   process.kill(process.pid, 'SIGKILL');
 };
 
-process.on('message', (request: ToWorker) => void receive(request));
+process.on('message', (request: ToHost) => void receive(request));
 process.on('disconnect', () => void end());

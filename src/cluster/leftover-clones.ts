@@ -6,7 +6,7 @@ import type { Sql } from './database.ts';
 import { keyOf } from './fence.ts';
 
 /** Ends the processes of agents that a killed worker has left. No other worker uses its folder. */
-export const endLeftAgents = async (folders: WorkerFolders): Promise<number> => {
+export const endLeftoverAgents = async (folders: WorkerFolders): Promise<number> => {
   let ended = 0;
   for (const name of folderNames(folders.changes))
     ended += await terminateLeftovers(tagOf({ top: join(folders.changes, name) }));
@@ -14,7 +14,7 @@ export const endLeftAgents = async (folders: WorkerFolders): Promise<number> => 
 };
 
 /** Deletes the clones that a killed worker has left, except those with work that could not be pushed. */
-export const removeLeftClones = async (
+export const removeLeftoverClones = async (
   sql: Sql,
   { folders, project }: { readonly folders: WorkerFolders; readonly project: string },
   env: NodeJS.ProcessEnv,

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DiffFile, DiffSummary, FileDiffDetail } from '../../api.ts';
-import { pluralise } from '../../../text/duration.ts';
-import { Lines } from '../parts/figures.tsx';
-import { Failure, Loading } from '../parts/notice.tsx';
-import { useLoaded } from '../state/load.ts';
+import type { DiffFile, DiffSummary, FileDiffDetail } from '../../../api.ts';
+import { pluralise } from '../../../../text/duration.ts';
+import { Lines } from '../../parts/figures.tsx';
+import { Failure, Loading } from '../../parts/notice.tsx';
+import { useLoaded } from '../../state/load.ts';
 import { Hunks, type DiffStyle } from './hunks.tsx';
 
 const styleKey = 'spool-diff';

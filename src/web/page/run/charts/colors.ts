@@ -1,6 +1,6 @@
-import type { Colours } from '../../../charts/svg.ts';
+import type { Colors } from '../../../../charts/svg.ts';
 
-const variables: Record<keyof Colours, string> = {
+const variables: Record<keyof Colors, string> = {
   background: '--surface',
   text: '--text',
   line: '--line',
@@ -9,8 +9,8 @@ const variables: Record<keyof Colours, string> = {
   'chart-3': '--chart-3',
 };
 
-/** The colours of the theme, as a canvas needs them. */
-export const themeColours = (): Colours => {
+/** The colors of the theme, as a canvas needs them. */
+export const themeColors = (): Colors => {
   const probe = document.createElement('span');
   document.body.append(probe);
   const found = Object.entries(variables).map(([name, variable]) => {
@@ -18,5 +18,5 @@ export const themeColours = (): Colours => {
     return [name, getComputedStyle(probe).color];
   });
   probe.remove();
-  return Object.fromEntries(found) as unknown as Colours;
+  return Object.fromEntries(found) as unknown as Colors;
 };

@@ -1,4 +1,4 @@
-/** A piece of a line of code. `kind` names its colour. */
+/** A piece of a line of code. `kind` names its color. */
 export interface Token {
   readonly text: string;
   readonly kind: 'comment' | 'string' | 'number' | 'keyword' | 'name' | null;
@@ -86,7 +86,7 @@ export const languageOf = (path: string): Language | null => {
 /** A longer line is data, not code. */
 const longestLine = 2000;
 
-/** Splits a line into coloured pieces. Each line stands alone, as a diff has only parts of a file. */
+/** Splits a line into colored pieces. Each line stands alone, as a diff has only parts of a file. */
 export const highlight = (line: string, known: Language | null): readonly Token[] => {
   if (known === null || line.length > longestLine) return [{ text: line, kind: null }];
   const tokens: Token[] = [];

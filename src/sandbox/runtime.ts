@@ -5,11 +5,11 @@ import { type ChildProcess, spawn } from '../process/spawn.ts';
 import { signalGroup } from '../process/tree.ts';
 import { environmentIn } from '../process/environment.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { Runtime } from './find-runtime.ts';
-import type { FromWorker, ToWorker, WrapRequest } from './messages.ts';
+import type { InstalledRuntime } from './find-runtime.ts';
+import type { FromHost, ToHost, WrapRequest } from './messages.ts';
 
-/** The worker process, as Spool sees it. */
-export interface RuntimeWorker {
+/** The sandbox runtime, which a process of its own hosts (`runtime-host.ts`). */
+export interface SandboxRuntime {
   /** Returns a shell command that runs a line in the sandbox. */
   wrap(request: WrapRequest, stop?: AbortSignal): Promise<string>;
   /** Call when a wrapped process has exited. */
@@ -19,18 +19,18 @@ export interface RuntimeWorker {
    * start or exit in time, and if `stop` is aborted. Leaves no process behind.
    */
   canWrite(folder: string, stop: AbortSignal): Promise<boolean>;
-  /** Aborted when the worker has exited. */
+  /** Aborted when its process has exited. */
   readonly lost: AbortSignal;
   end(): Promise<void>;
 }
 
-export interface WorkerRequest {
+export interface RuntimeRequest {
   /** The working directory, without any files of the project: the runtime protects what it finds there. */
   readonly folder: string;
   /** Deleted when Spool has exited. */
   readonly base: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly runtime: Runtime;
+  readonly installed: InstalledRuntime;
   readonly hosts: readonly string[];
   /** Abort to cancel the start. */
   readonly stop?: AbortSignal | undefined;
@@ -40,8 +40,8 @@ export interface WorkerRequest {
 const startMs = 30_000;
 const endMs = 3000;
 
-export const startWorker = async (request: WorkerRequest): Promise<RuntimeWorker> => {
-  const { folder, base, env, runtime, hosts, stop } = request;
+export const startRuntime = async (request: RuntimeRequest): Promise<SandboxRuntime> => {
+  const { folder, base, env, installed, hosts, stop } = request;
   const program = fileURLToPath(new URL('../sandbox.cjs', import.meta.url));
   const child = spawn(process.execPath, [program], {
     cwd: folder,
@@ -61,7 +61,7 @@ export const startWorker = async (request: WorkerRequest): Promise<RuntimeWorker
     child.once('error', leave);
   });
   const calls = createCalls(child, lost.signal);
-  const { library, tools } = runtime;
+  const { library, tools } = installed;
   const { problem } = await calls.start({ do: 'start', library, tools, hosts, base }, stop);
   const end = async () => {
     if (child.connected) child.disconnect();
@@ -72,16 +72,16 @@ export const startWorker = async (request: WorkerRequest): Promise<RuntimeWorker
     await end();
     throw new Error(problem);
   }
-  const worker: RuntimeWorker = {
+  const runtime: SandboxRuntime = {
     wrap: calls.wrap,
     cleanUp: () => {
-      if (child.connected) child.send({ do: 'clean-up' } satisfies ToWorker, () => {});
+      if (child.connected) child.send({ do: 'clean-up' } satisfies ToHost, () => {});
     },
-    canWrite: (path, stop) => testWrite(worker, { path, cwd: folder, env, stop }),
+    canWrite: (path, stop) => testWrite(runtime, { path, cwd: folder, env, stop }),
     lost: lost.signal,
     end,
   };
-  return worker;
+  return runtime;
 };
 
 /**
@@ -108,18 +108,18 @@ const onTimeoutOrAbort = (
   return release;
 };
 
-type Started = FromWorker & { did: 'start' };
+type Started = FromHost & { did: 'start' };
 
-/** Sends requests and returns the answers. Rejects if the worker has exited. */
+/** Sends requests and returns the answers. Rejects if its process has exited. */
 const createCalls = (child: ChildProcess, lost: AbortSignal) => {
   let last = 0;
-  const waiting = new Map<number, (answer: FromWorker) => void>();
-  child.on('message', (answer: FromWorker) => {
+  const waiting = new Map<number, (answer: FromHost) => void>();
+  child.on('message', (answer: FromHost) => {
     const number = answer.did === 'wrap' ? answer.number : 0;
     waiting.get(number)?.(answer);
     waiting.delete(number);
   });
-  const ask = <Answer extends FromWorker>(number: number, request: ToWorker, stop?: AbortSignal): Promise<Answer> => {
+  const ask = <Answer extends FromHost>(number: number, request: ToHost, stop?: AbortSignal): Promise<Answer> => {
     return new Promise<Answer>((resolve, reject) => {
       const giveUp = () => {
         release();
@@ -136,12 +136,12 @@ const createCalls = (child: ChildProcess, lost: AbortSignal) => {
     });
   };
   return {
-    start: (request: ToWorker, stop?: AbortSignal): Promise<Started> =>
+    start: (request: ToHost, stop?: AbortSignal): Promise<Started> =>
       ask<Started>(0, request, stop).catch((error: unknown) => ({ did: 'start', problem: (error as Error).message })),
     wrap: async (request: WrapRequest, stop?: AbortSignal): Promise<string> => {
       const number = ++last;
       const asked = { do: 'wrap', number, ...request } as const;
-      const { command, problem } = await ask<FromWorker & { did: 'wrap' }>(number, asked, stop);
+      const { command, problem } = await ask<FromHost & { did: 'wrap' }>(number, asked, stop);
       if (command === null) throw new Error(problem ?? 'no command');
       return command;
     },
@@ -162,9 +162,9 @@ const writeTestMs = 30_000;
 const pipeGraceMs = 500;
 
 /** Runs a process in the sandbox: only that shows whether this machine allows it. */
-const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteTest): Promise<boolean> => {
+const testWrite = async (runtime: SandboxRuntime, { path, cwd, env, stop }: WriteTest): Promise<boolean> => {
   const line = `${commandLine('test', '-w', path)} || exit ${cannotWrite}`;
-  const wrapped = await worker.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] }, stop);
+  const wrapped = await runtime.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] }, stop);
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
@@ -196,6 +196,6 @@ const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteT
     release();
     child.stderr!.destroy();
     kill();
-    worker.cleanUp();
+    runtime.cleanUp();
   }
 };

@@ -1,11 +1,11 @@
 import uPlot from 'uplot';
-import { axisEnd, type Axis, type ChartSpec, drawnValues } from '../../../charts/spec.ts';
-import type { Colours } from '../../../charts/svg.ts';
+import { axisEnd, type Axis, type ChartSpec, drawnValues } from '../../../../charts/spec.ts';
+import type { Colors } from '../../../../charts/svg.ts';
 
 export interface PlotOptions {
   readonly element: HTMLElement;
   readonly spec: ChartSpec;
-  readonly colours: Colours;
+  readonly colors: Colors;
   /** The index of the values under the cursor; null if it has left. */
   readonly onCursor: (index: number | null) => void;
   readonly onZoom: (isZoomed: boolean) => void;
@@ -13,7 +13,7 @@ export interface PlotOptions {
 
 const height = 220;
 
-export const createPlot = ({ element, spec, colours, onCursor, onZoom }: PlotOptions): uPlot => {
+export const createPlot = ({ element, spec, colors, onCursor, onZoom }: PlotOptions): uPlot => {
   const order = drawOrder(spec);
   const options: uPlot.Options = {
     width: Math.max(240, element.clientWidth),
@@ -26,15 +26,15 @@ export const createPlot = ({ element, spec, colours, onCursor, onZoom }: PlotOpt
       right: { range: () => [0, axisEnd(spec, 'right') * 1.05] },
     },
     axes: [
-      axis(spec.x, colours, { scale: 'x', side: 2 }),
-      axis(spec.left, colours, { scale: 'left', side: 3, isGrid: true }),
-      ...(spec.right === null ? [] : [axis(spec.right, colours, { scale: 'right', side: 1 })]),
+      axis(spec.x, colors, { scale: 'x', side: 2 }),
+      axis(spec.left, colors, { scale: 'left', side: 3, isGrid: true }),
+      ...(spec.right === null ? [] : [axis(spec.right, colors, { scale: 'right', side: 1 })]),
     ],
-    series: [{}, ...order.map((index) => seriesOf(spec, index, colours))],
+    series: [{}, ...order.map((index) => seriesOf(spec, index, colors))],
     hooks: {
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
       setScale: [(plot, key) => key === 'x' && onZoom(isZoomed(plot, spec))],
-      draw: [(plot) => drawLimits(plot, spec, colours)],
+      draw: [(plot) => drawLimits(plot, spec, colors)],
     },
   };
   return new uPlot(options, dataOf(spec), element);
@@ -67,23 +67,23 @@ const isZoomed = (plot: uPlot, spec: ChartSpec): boolean => {
 
 const axis = (
   { tick, steps }: Axis,
-  colours: Colours,
+  colors: Colors,
   { scale, side, isGrid = false }: { readonly scale: string; readonly side: 1 | 2 | 3; readonly isGrid?: boolean },
 ): uPlot.Axis => ({
   scale,
   side,
-  stroke: colours.text,
+  stroke: colors.text,
   font: '11px system-ui, sans-serif',
   size: side === 2 ? 30 : 54,
-  grid: isGrid ? { stroke: colours.line, width: 1 } : { show: false },
+  grid: isGrid ? { stroke: colors.line, width: 1 } : { show: false },
   ticks: { show: false },
   values: (_, splits) => splits.map((value) => (value == null ? '' : tick(value))),
   ...(steps && { incrs: [...steps] }),
 });
 
-const seriesOf = (spec: ChartSpec, index: number, colours: Colours): uPlot.Series => {
+const seriesOf = (spec: ChartSpec, index: number, colors: Colors): uPlot.Series => {
   const { kind, side, tone } = spec.series[index]!;
-  const colour = colours[tone];
+  const color = colors[tone];
   if (kind === 'bar') {
     const bars = spec.series.filter((one) => one.kind === 'bar').length;
     const isGrouped = !spec.isStacked && bars > 1;
@@ -91,13 +91,13 @@ const seriesOf = (spec: ChartSpec, index: number, colours: Colours): uPlot.Serie
       size: [isGrouped ? 0.4 : 0.8, 60],
       align: isGrouped ? (index === 0 ? -1 : 1) : 0,
     });
-    return { scale: side, stroke: colour, fill: colour, width: 0, paths, points: { show: false } };
+    return { scale: side, stroke: color, fill: color, width: 0, paths, points: { show: false } };
   }
-  const points = { show: true, size: 5, fill: colour };
-  if (kind === 'points') return { scale: side, stroke: colour, width: 0, paths: () => null, points };
+  const points = { show: true, size: 5, fill: color };
+  if (kind === 'points') return { scale: side, stroke: color, width: 0, paths: () => null, points };
   return {
     scale: side,
-    stroke: colour,
+    stroke: color,
     width: 2,
     // Two lines may lie on each other.
     ...(side === 'right' && { dash: [6, 4] }),
@@ -106,13 +106,13 @@ const seriesOf = (spec: ChartSpec, index: number, colours: Colours): uPlot.Serie
   };
 };
 
-const drawLimits = (plot: uPlot, spec: ChartSpec, colours: Colours): void => {
+const drawLimits = (plot: uPlot, spec: ChartSpec, colors: Colors): void => {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.setLineDash([5 * ratio, 4 * ratio]);
-  ctx.strokeStyle = colours.text;
-  ctx.fillStyle = colours.text;
+  ctx.strokeStyle = colors.text;
+  ctx.fillStyle = colors.text;
   ctx.globalAlpha = 0.75;
   ctx.lineWidth = ratio;
   ctx.font = `${11 * ratio}px system-ui, sans-serif`;

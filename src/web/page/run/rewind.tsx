@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Diff } from '../diff/diff.tsx';
+import { Diff } from './diff/diff.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { outcomeLook } from '../parts/status.tsx';
 import { runPath } from '../state/client.ts';
-import { lastCheckpoint } from '../run/checkpoints.ts';
+import { lastCheckpoint } from './checkpoints.ts';
 import type { RunState } from '../state/run-state.ts';
-import { Confirmation } from './confirm.tsx';
+import { Confirmation } from '../steer/confirm.tsx';
 
 /** Takes the files back to how they were after an iteration. */
 export const RewindDialog = ({ state, onClose }: { readonly state: RunState; readonly onClose: () => void }) => {

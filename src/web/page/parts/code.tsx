@@ -1,6 +1,6 @@
 import { highlight, languageOf } from './highlight.ts';
 
-/** Code in colours. */
+/** Code in colors. */
 export const Code = ({ text, language }: { readonly text: string; readonly language: string }) => {
   const known = languageOf(language);
   if (known === null) return <>{text}</>;

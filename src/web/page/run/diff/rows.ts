@@ -1,4 +1,4 @@
-import type { DiffHunk, DiffLine } from '../../api.ts';
+import type { DiffHunk, DiffLine } from '../../../api.ts';
 
 export interface NumberedLine extends DiffLine {
   readonly oldNumber: number | null;

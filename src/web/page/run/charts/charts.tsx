@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
-import type { RunState } from '../state/run-state.ts';
+import type { RunState } from '../../state/run-state.ts';
 import { Chart } from './chart.tsx';
-import { chartsOf } from '../../../charts/spec.ts';
+import { chartsOf } from '../../../../charts/spec.ts';
 
 /** The figures of a run, iteration by iteration. */
 export const Charts = ({ state: { detail, iterations } }: { readonly state: RunState }) => {

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { type PipedProcess, spawnSpool } from './spawn.ts';
 import { signalGroup } from './tree.ts';
 
-export interface OwnCall {
+export interface SpoolCall {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
@@ -12,7 +12,7 @@ export interface OwnCall {
   readonly stop: AbortSignal;
 }
 
-export interface OwnResult {
+export interface SpoolResult {
   /** null if a signal ended it. */
   readonly exitCode: number | null;
   /** stdout and stderr as they came, shortened in the middle. */
@@ -28,7 +28,7 @@ const endMs = 10_000;
 const pipeGraceMs = 500;
 
 /** Runs this program with other arguments, without a shell and without input, to its end. */
-export const runOwnProgram = async ({ args, cwd, env, timeoutMs, stop }: OwnCall): Promise<OwnResult> => {
+export const runSpool = async ({ args, cwd, env, timeoutMs, stop }: SpoolCall): Promise<SpoolResult> => {
   const child = spawnSpool(args, {
     cwd,
     env,

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { themeChanged } from '../parts/theme.tsx';
-import { themeColours } from './colours.ts';
-import { chartCsv } from '../../../charts/csv.ts';
+import { themeChanged } from '../../parts/theme.tsx';
+import { themeColors } from './colors.ts';
+import { chartCsv } from '../../../../charts/csv.ts';
 import { createPlot, dataOf } from './plot.ts';
 import { pngOf, saveFile } from './save.ts';
-import type { ChartSpec } from '../../../charts/spec.ts';
-import { chartSvg } from '../../../charts/svg.ts';
+import type { ChartSpec } from '../../../../charts/spec.ts';
+import { chartSvg } from '../../../../charts/svg.ts';
 
 /** A chart with its values, its table, and buttons that save it. */
 export const Chart = ({ spec, change }: { readonly spec: ChartSpec; readonly change: string }) => {
@@ -15,7 +15,7 @@ export const Chart = ({ spec, change }: { readonly spec: ChartSpec; readonly cha
   const [hasTable, setTable] = useState(false);
   const { element, plot } = usePlot(spec, { onCursor: setIndex, onZoom: setZoomed });
   const file = `${change}-${spec.name}`.replaceAll(/[^\w.-]+/g, '-');
-  const svg = () => chartSvg(spec, themeColours(), change);
+  const svg = () => chartSvg(spec, themeColors(), change);
 
   const pressed = (event: KeyboardEvent) => {
     if (plot.current !== null && moveCursor(plot.current, event.key, spec.x.values.length)) event.preventDefault();
@@ -145,7 +145,7 @@ const usePlot = (
     plot.current = createPlot({
       element: element.current,
       spec: latest.current,
-      colours: themeColours(),
+      colors: themeColors(),
       onCursor,
       onZoom,
     });
