@@ -51,7 +51,9 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
   const changed = then === null ? [] : changedSince(then, fileSettings, explicit);
   const before = keptSettings(view);
   const isTaken = (name: FlagName) => !explicit.has(name) && !changed.includes(name);
-  const taken = Object.fromEntries(Object.entries(before).filter(([name]) => isTaken(name as FlagName)));
+  const kept = Object.fromEntries(Object.entries(before).filter(([name]) => isTaken(name as FlagName)));
+  // Rules that the file denies by now apply as well.
+  const taken = Array.isArray(kept.deny) ? { ...kept, deny: [...new Set([...kept.deny, ...options.deny])] } : kept;
   const notices = noticesOf(spec, view, before);
   if (isResumable(view)) return { ...spec, options: { ...options, ...pick(taken, recordedSettings) }, notices };
   return {
