@@ -128,7 +128,7 @@ const listed = async (project: Project): Promise<readonly Listed[]> =>
 const listedArchived = async (project: Project): Promise<readonly Listed[]> =>
   identify(project, (source) => [...new Set(source.listArchived(project.root))]);
 
-/** A change of a list. One with a problem cannot be read, and does not keep the others from being listed. */
+/** A change of a list. One that cannot be read is listed with its problem. */
 export type ListedChange = {
   readonly id: string;
   readonly source: string;

@@ -6,7 +6,7 @@ import type { AgentFunction } from './agent-function.ts';
 import type { Harness } from './harness.ts';
 import type { AgentSession, AgentTurn, SessionScope, TurnObserver } from './session.ts';
 
-/** It has no program, so nothing of this is used but the name and what it reports. */
+/** It has no program, so only `name` and `capabilities` are used. */
 export const functionHarness = (name: string): Harness => ({
   name,
   title: name,

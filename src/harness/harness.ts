@@ -64,7 +64,7 @@ export interface AcpStart {
   readonly details?: AcpDetails;
 }
 
-/** What an agent reports outside of the protocol. Nothing of it ever rejects. */
+/** What an agent reports outside of the protocol. None of these promises reject. */
 export interface AcpDetails {
   /** The usage of a session so far; null if it is unknown. */
   readonly usage: (session: string) => Promise<Usage | null>;

@@ -27,7 +27,7 @@ export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): 
   const mode = wanted ?? defaultModeOf(harness);
   if (mode === 'cold') return { mode, why: null };
   const why = obstacle(harness, circumstances);
-  // A default that does not apply is nothing the user has to know.
+  // The user need not know about a default that does not apply.
   return why === null ? { mode, why } : { mode: 'cold', why: wanted === null ? null : why };
 };
 

@@ -3,7 +3,7 @@ export interface Declaration {
   readonly kind: 'test' | 'suite';
   /** As in the source. Parts that are computed are `${}`. */
   readonly title: string;
-  /** Whether the title is the name of a function or class, to which runners add others. */
+  /** Whether the title is the name of a function or class, to which runners add prefixes. */
   readonly isName: boolean;
   /** Whether it does not run: `it.skip`, `it.todo`. Not every runner reports it as such. */
   readonly inactive: 'skipped' | 'todo' | null;

@@ -1,7 +1,7 @@
 const begin = '<!-- spool: the text between these two marks is replaced by "spool publish" -->';
 const end = '<!-- spool: end -->';
 
-/** GitHub takes no longer one. */
+/** The limit of GitHub. */
 const longestBody = 65_536;
 
 /**

@@ -32,7 +32,7 @@ export interface AgentPool {
    * `rung` is preferred, then those above it, then the next ones below it.
    */
   next(nowMs: number, rung?: number): { readonly agent: AgentChoice; readonly freeAtMs: number };
-  /** Takes note of an attempt. Returns until when it is deferred; null if it counts as an iteration. */
+  /** Records an attempt. Returns when to retry it; null if it counts as an iteration. */
   settle(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null;
 }
 

@@ -55,7 +55,7 @@ export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promi
 export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
   Promise.all((await archivedChanges(project)).map((listed) => overviewOf(project, listed, { env, isArchived: true })));
 
-/** A change with a problem does not keep the others from being listed. */
+/** A change that cannot be read is listed with its problem. */
 const overviewOf = async (
   project: Project,
   listed: ListedChange,

@@ -11,7 +11,7 @@ import { nextCommands, summarise, type SummaryFacts } from './summary.ts';
 import { wrap } from './wrap.ts';
 
 export interface RunFacts extends SummaryFacts {
-  /** The process of the run exists. */
+  /** Whether the process of the run is alive. */
   readonly alive: boolean;
   /** What the run does now. */
   readonly activity?: string | null;

@@ -89,7 +89,7 @@ const fitting = <Row>(measured: readonly Measured<Row>[], available: number): Me
 
 const byDrop = (a: Measured<never>, b: Measured<never>) => b.column.drop! - a.column.drop!;
 
-/** A column with fewer characters says nothing. */
+/** A narrower column is useless. */
 const narrowest = 4;
 
 /** Shortens columns below their `min`, those without one last, each time the last one. */

@@ -1,20 +1,33 @@
 import { refusalOf } from '../ralph/gate-result.ts';
-import { failed, type IterationRecord } from '../ralph/record.ts';
+import { type IterationOutcome, iterationOutcome } from '../ralph/outcome.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import { oneLine } from './shorten.ts';
 
 export type Result =
   'done' | 'gave up' | 'rejected' | 'interrupted' | 'failed' | 'checks failed' | 'no changes' | 'worked';
 
+const results: Record<IterationOutcome, Result> = {
+  complete: 'done',
+  blocked: 'gave up',
+  rejected: 'rejected',
+  interrupted: 'interrupted',
+  failed: 'failed',
+  'checks-failed': 'checks failed',
+  'no-changes': 'no changes',
+  progress: 'worked',
+};
+
 /** The outcome of an iteration in a word, and why it is not a good one. */
 export const outcomeOf = (record: IterationRecord): { readonly result: Result; readonly reason: string | null } => {
-  const { blocked, rejected, error, gate, git } = record;
-  if (record.completionFound) return { result: 'done', reason: null };
-  if (blocked !== null) return { result: 'gave up', reason: blocked };
-  if (rejected !== null) return { result: 'rejected', reason: rejected };
-  if (record.end === 'interrupted') return { result: 'interrupted', reason: null };
-  if (failed(record)) return { result: 'failed', reason: error?.message ?? '' };
-  if (gate?.passed === false) return { result: 'checks failed', reason: refusalOf(gate) };
-  return { result: git?.filesChanged === 0 ? 'no changes' : 'worked', reason: null };
+  const outcome = iterationOutcome(record);
+  return { result: results[outcome], reason: reasonFor(outcome, record) };
+};
+
+const reasonFor = (outcome: IterationOutcome, { blocked, rejected, error, gate }: IterationRecord): string | null => {
+  if (outcome === 'blocked') return blocked;
+  if (outcome === 'rejected') return rejected;
+  if (outcome === 'failed') return error?.message ?? '';
+  return outcome === 'checks-failed' && gate !== null ? refusalOf(gate) : null;
 };
 
 /** `failed: the agent exited with code 3`; null if there is no reason. */

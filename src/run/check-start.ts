@@ -25,7 +25,7 @@ import { readLastRun } from './resume/last-run.ts';
 import { withNewUntil } from './resume/new-until.ts';
 import { stateFolder } from '../store/paths.ts';
 
-/** A run that can start, as far as that is known without the lock, with the repository of its project. */
+/** A run that has passed all checks that need no lock, with the repository of its project. */
 export interface CheckedStart extends CheckedSpec, FoundRepository {
   readonly planned: Planned;
   /** The agents of the plan that are installed. */

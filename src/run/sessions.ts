@@ -96,8 +96,8 @@ const unusedRules = (left: readonly string[], { deny }: PermissionRules, asksSpo
 
 const untoldText = (agent: string, rules: readonly string[], asksSpool: boolean): string =>
   asksSpool
-    ? `${agent} cannot be told these permission rules, so they only apply where it asks: ${rules.join(', ')}.`
-    : `${agent} cannot be told these permission rules, so they do not apply to it: ${rules.join(', ')}.`;
+    ? `${agent} has no equivalent for these permission rules, so they only apply where it asks: ${rules.join(', ')}.`
+    : `${agent} has no equivalent for these permission rules, so they do not apply to it: ${rules.join(', ')}.`;
 
 /** Returns a separate data folder, for agents that would otherwise lock each other out of a shared database. */
 const dataFolder = ({ project, plan }: SessionContext): string => {

@@ -111,7 +111,7 @@ export function* linesFromEnd(path: string, limit: number): Generator<string | n
   }
 }
 
-/** Collects a line from its end to its beginning. Its text is empty if it is too long. */
+/** Collects a line from its end to its beginning. The text is empty for a line over the limit. */
 const createLine = () => {
   let parts: Buffer[] = [];
   let length = 0;

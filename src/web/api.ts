@@ -27,6 +27,7 @@
 import type { AgentError, Usage } from '../ralph/agent-events.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { Ledger, ProofCount } from '../ralph/proof.ts';
+import type { IterationOutcome } from '../ralph/outcome.ts';
 import type { GateReport, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 
@@ -246,17 +247,6 @@ export interface IterationSummary {
   /** The notes that it left for the next iterations. */
   readonly handover: string | null;
 }
-
-export type IterationOutcome =
-  /** Its promise was accepted. */
-  | 'complete'
-  /** It promised, and the promise was refused. */
-  | 'refused'
-  | 'blocked'
-  | 'failed'
-  | 'interrupted'
-  | 'progress'
-  | 'no-changes';
 
 export interface IterationPage {
   readonly iterations: readonly IterationSummary[];

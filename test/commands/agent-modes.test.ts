@@ -20,6 +20,16 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test('a warm agent is restarted if its instructions have changed, and the run says so', async () => {
+    const project = createAcpProject({ turns: ['answer', 'instructs', 'complete'] });
+
+    const result = await project.spool(...go, '--agent-mode', 'warm');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr.match(/is restarted: its instructions or configuration changed/g)).toHaveLength(1);
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+  });
+
   test('an agent of the project that speaks ACP is started for each iteration, and asks Spool', async () => {
     const project = createAcpProject(
       { turns: ['permission', 'permission', 'complete'] },

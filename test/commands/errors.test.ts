@@ -182,7 +182,7 @@ const rows: Row[] = [
   {
     name: 'an unknown key in config',
     args: run,
-    says: '.spool/config.json: unknown key "zzz". Keys: parallel, harness, model, escalate, handover, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, requireScenarios, redFirst, report, review, maxReviews, reviewPrompt, blockedPromise, notify, notifyOn, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses',
+    says: '.spool/config.json: unknown key "zzz". Keys: parallel, harness, model, agentMode, escalate, handover, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, requireScenarios, redFirst, report, review, maxReviews, reviewPrompt, blockedPromise, notify, notifyOn, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses, permissions',
     files: { '.spool/config.json': '{ "zzz": true }' },
   },
   {

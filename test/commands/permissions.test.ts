@@ -25,7 +25,7 @@ test('an agent is told the rules of the config file and of flags, and the run sa
 
   expect(result).toMatchObject({ code: 0 });
   expect(result.stderr).toContain(
-    'OpenCode cannot be told these permission rules, so they do not apply to it: Delete(src/**).',
+    'OpenCode has no equivalent for these permission rules, so they do not apply to it: Delete(src/**).',
   );
   expect(configOf(project)).toMatchObject({
     permission: {

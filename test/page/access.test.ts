@@ -134,7 +134,7 @@ describePage('the page', (browser) => {
     await keyboard.press('Escape');
     await page.getByRole('link', { name: otherChange }).waitFor();
     // It moves to the group above meanwhile, with the focus.
-    await see(page.locator('.group-attention'), 'Promise refused in iteration 1');
+    await see(page.locator('.group-attention'), 'Promise not accepted in iteration 1');
 
     expect(await focused()).toBe(change);
     await keyboard.press('j');

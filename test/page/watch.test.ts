@@ -62,7 +62,7 @@ describePage('a run on the page', (browser) => {
     writeFileSync(go('more'), '');
     await see(page, 'Iteration 2');
     const timeline = page.getByRole('region', { name: 'Timeline' });
-    await see(timeline, 'Refused');
+    await see(timeline, 'Rejected');
     await timeline.getByTitle('1. First').waitFor();
     await see(timeline, /^"sh check\.sh" failed/);
     await see(page.getByRole('log'), 'Now the second part.');
@@ -75,7 +75,7 @@ describePage('a run on the page', (browser) => {
     expect((await run.result).code).toBe(0);
 
     // What happened in the first iteration, later.
-    await timeline.getByRole('link', { name: /#1 Refused/ }).click();
+    await timeline.getByRole('link', { name: /#1 Rejected/ }).click();
     await see(page.getByRole('log'), 'The first part is there.');
     await tab(page, 'Diff').click();
     await see(page, 'first.txt');

@@ -138,7 +138,7 @@ test('shows refused promises with the output of the gate, and earlier runs', asy
   const old = await web.read<RunDetail>(`/api/changes/${change}/runs/${first}`);
   expect(old).toMatchObject({ isLatest: false, status: 'limit', view: { maxIterations: 1 } });
   const { gate, summary } = await web.read<IterationDetail>(`/api/changes/${change}/runs/${first}/iterations/1`);
-  expect(summary).toMatchObject({ outcome: 'refused', gate: { passed: false, commands: 1 } });
+  expect(summary).toMatchObject({ outcome: 'rejected', gate: { passed: false, commands: 1 } });
   expect(gate!.runs[0]).toMatchObject({ outcome: 'failed', tail: expect.stringContaining('broken') });
 });
 

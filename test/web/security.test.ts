@@ -327,7 +327,7 @@ test('a read-only server changes nothing', async () => {
 test('says what an address that others can reach means, unless TLS protects it', async () => {
   const project = createProject();
   const open = await startWeb(project, ['--host', '0.0.0.0']);
-  expect(open.output()).toContain('without TLS');
+  expect(open.output()).toContain('Without TLS');
   // localhost has two addresses, and another program may listen on the other one.
   expect(open.url).toBe(`http://127.0.0.1:${open.port}`);
   const status = async (host: string) => (await sendRaw(open.port, '/', { headers: { host } })).status;
@@ -337,7 +337,7 @@ test('says what an address that others can reach means, unless TLS protects it',
   for (const host of ['10.1.2.3', '[fd00::1]'])
     expect([host, await status(`${host}:${open.port}`)]).toEqual([host, 401]);
   const behind = await startWeb(project, ['--url', 'https://spool.example.com']);
-  expect(behind.output()).not.toContain('without TLS');
+  expect(behind.output()).not.toContain('Without TLS');
 }, 60_000);
 
 test('serves with TLS', async () => {

@@ -6,7 +6,7 @@ import type { News, Publisher } from '../publisher.ts';
 import type { AttemptContext } from './context.ts';
 import { failedOrRetry } from './settling.ts';
 
-/** Pushes the state of a run, and draws the conclusions from what the remote says. */
+/** Pushes the state of a run, and acts on the answer of the remote. */
 export interface Publishing {
   /** During the run. What cannot be pushed now is pushed the next time. */
   publish(news: News): Promise<void>;

@@ -48,7 +48,7 @@ interface Visit {
   readonly inGit: boolean;
 }
 
-/** Near folders first: a link may lead to a large one. */
+/** Breadth first: a link may lead to a large folder. */
 const search = async (start: readonly Visit[], walk: Walk): Promise<Obstacle | null> => {
   const waiting = [...start];
   const seen = new Set<string>();

@@ -3,8 +3,6 @@ import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { anyPath, namesIn } from '../../files/bytes.ts';
 import { readRegular } from '../../files/regular.ts';
-import { foldersUp } from '../../process/trusted-path.ts';
-import type { Harness } from '../harness.ts';
 
 /**
  * Returns a text that changes when one of these files or folders changes, is created or is deleted. Relative names are
@@ -17,45 +15,6 @@ export const fingerprintOf = (folder: string, files: readonly string[]): string 
   for (const file of files) add(join(file.startsWith('/') ? '/' : folder, file), { hash, budget, depth: 0 });
   return hash.digest('hex');
 };
-
-/** Instructions and configuration in a project that agents read when they start. A folder stands for its files. */
-const projectFiles = [
-  'AGENTS.md',
-  'CLAUDE.md',
-  'CLAUDE.local.md',
-  'GEMINI.md',
-  'QWEN.md',
-  '.goosehints',
-  '.github/copilot-instructions.md',
-  '.github/instructions',
-  'opencode.json',
-  'opencode.jsonc',
-  '.mcp.json',
-  '.opencode',
-  '.claude',
-  '.codex',
-  '.gemini',
-  '.qwen',
-  '.kimi',
-  '.copilot',
-  '.agents',
-];
-
-/** Instructions that agents also look for in the folders around a project. */
-const inherited = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md', 'QWEN.md'];
-
-/** Returns what `fingerprintOf` is asked about: the files of the project, and the settings of the user for the agent. */
-export const instructionFiles = (
-  { sandbox }: Pick<Harness, 'sandbox'>,
-  folder: string,
-  env: NodeJS.ProcessEnv,
-): string[] => [
-  ...projectFiles,
-  ...foldersUp(folder)
-    .slice(1)
-    .flatMap((parent) => inherited.map((name) => join(parent, name))),
-  ...(sandbox?.settings?.(env.HOME ?? '', env) ?? []),
-];
 
 /** A folder of settings with more than this is not one. */
 const mostEntries = 2000;

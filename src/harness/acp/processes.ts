@@ -56,21 +56,17 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
     };
   };
 
-  const isGood = (held: Held): boolean => {
+  const whyRestart = (held: Held): string | null => {
     const now = performance.now();
-    return (
-      !held.agent.hasExited() &&
-      recycleReason({
-        iterations: held.turns,
-        lastTurn: null,
-        memoryBytes: held.memoryBytes,
-        firstIdleBytes: held.firstIdleBytes,
-        ageMs: now - held.startedAt,
-        idleMs: now - held.usedAt,
-        fingerprintAtStart: held.fingerprint,
-        fingerprint: fingerprint(),
-      }) === null
-    );
+    return recycleReason({
+      iterations: held.turns,
+      memoryBytes: held.memoryBytes,
+      firstIdleBytes: held.firstIdleBytes,
+      ageMs: now - held.startedAt,
+      idleMs: now - held.usedAt,
+      fingerprintAtStart: held.fingerprint,
+      fingerprint: fingerprint(),
+    });
   };
 
   const end = async (held: Held | StartProblem | null): Promise<void> => {
@@ -82,7 +78,9 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
     const taken = current ?? (await next);
     [current, next] = [null, null];
     if (taken === null || 'why' in taken) return null;
-    if (isGood(taken)) return taken;
+    const why = whyRestart(taken);
+    if (why === null && !taken.agent.hasExited()) return taken;
+    if (why !== null) scope.onNotice(`${harness.title} is restarted: ${why}.`);
     await end(taken);
     return null;
   };

@@ -4,8 +4,6 @@ import { duration } from '../../text/format.ts';
 export interface RecycleFacts {
   /** How many turns the process has had. */
   readonly iterations: number;
-  /** How the last turn ended. null before the first turn. */
-  readonly lastTurn: 'answered' | 'cancelled' | 'timed-out' | 'protocol-error' | 'crashed' | null;
   /** The memory of the agent and its descendants now, and when it was first idle; null if unknown. */
   readonly memoryBytes: number | null;
   readonly firstIdleBytes: number | null;
@@ -42,7 +40,6 @@ export const recycleLimits: RecycleLimits = {
 
 /** Returns why the agent needs a new process for the next iteration; null if it does not. */
 export const recycleReason = (facts: RecycleFacts, limits: RecycleLimits = recycleLimits): string | null => {
-  if (facts.lastTurn !== null && facts.lastTurn !== 'answered') return `the last turn ${endings[facts.lastTurn]}`;
   if (facts.fingerprint !== facts.fingerprintAtStart) return 'its instructions or configuration changed';
   if (facts.iterations >= limits.iterations) return `it has run ${facts.iterations} iterations`;
   const memory = memoryReason(facts, limits);
@@ -52,19 +49,12 @@ export const recycleReason = (facts: RecycleFacts, limits: RecycleLimits = recyc
   return null;
 };
 
-const endings = {
-  cancelled: 'was cancelled',
-  'timed-out': 'timed out',
-  'protocol-error': 'broke the protocol',
-  crashed: 'crashed',
-} as const;
-
 const memoryReason = ({ memoryBytes, firstIdleBytes }: RecycleFacts, limits: RecycleLimits): string | null => {
   if (memoryBytes === null) return null;
   if (memoryBytes >= limits.memoryBytes) return `it uses ${megabytes(memoryBytes)} of memory`;
   if (firstIdleBytes === null || memoryBytes < limits.memoryFloorBytes) return null;
   return memoryBytes >= firstIdleBytes * limits.memoryFactor
-    ? `it uses ${megabytes(memoryBytes)} of memory, after ${megabytes(firstIdleBytes)} at first`
+    ? `it uses ${megabytes(memoryBytes)} of memory, up from ${megabytes(firstIdleBytes)}`
     : null;
 };
 

@@ -11,7 +11,7 @@ import { runTurn } from './turn.ts';
 /** How many turns in a row may end with a dead agent before it is started for each turn. */
 const maxCrashes = 2;
 
-/** A session with an agent that speaks ACP. What is left of it lives as its mode says. */
+/** A session with an agent that speaks ACP. Its process lives as long as the mode says. */
 export const openAcp: OpenSession = (harness, scope) => {
   const lookup = { env: scope.env, cwds: [process.cwd(), scope.cwd] };
   const processes = createProcesses(harness, scope);

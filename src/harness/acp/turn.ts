@@ -78,7 +78,7 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
   const failed = new Promise<never>((_, reject) => agent.exited.catch(reject));
   failed.catch(() => {});
 
-  /** Tells what happened, unless the agent has said so itself. */
+  /** Reports how the turn ended, unless the agent did. */
   const end = (ended: TurnEnd, isHealthy: boolean): TurnOutcome => {
     decoder.end().forEach((event) => diagnosis.observe(event));
     diagnosis.end(ended);

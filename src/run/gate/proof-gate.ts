@@ -79,7 +79,7 @@ export const openProofGate = (context: ProofContext): ProofGate | null => {
   };
 };
 
-/** Tries the evidence only if nothing else is left to do. */
+/** Runs --red-first only when everything else has passed. */
 const redFirstOf = async (
   context: ProofContext,
   findings: GateFindings,
@@ -122,7 +122,7 @@ export const scenariosToProve = (
   return requireScenarios ? { toProve: { scenarios: readScenarios(context), reports, redFirst } } : {};
 };
 
-/** A file that cannot be read is the business of the guard, and of `spool validate`. */
+/** A file that cannot be read is reported by the guard and by `spool validate`. */
 const readScenarios = ({ target, workProject }: Pick<ProofContext, 'target' | 'workProject'>): readonly Scenario[] => {
   try {
     return scenariosOf(target, workProject.root);

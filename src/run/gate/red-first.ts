@@ -18,7 +18,7 @@ export type RedFirstResult =
 
 /**
  * Tries what proves the scenarios on the code from before the change: the files of the first checkpoint, with the tests
- * of this one. It must fail there. To know that it does not fail for want of a working setup, it must then pass in a
+ * of this one. It must fail there. To know that it does not fail because the setup does not work, it must then pass in a
  * worktree of this checkpoint. Results are remembered for as long as all files of the tests stay the same.
  */
 export const tryRedFirst = async (context: RedFirstContext, findings: GateFindings): Promise<RedFirstResult> => {

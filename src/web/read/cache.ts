@@ -1,4 +1,4 @@
-/** Things that are kept while they are used: the ones that were not used for longest are dropped. */
+/** A least-recently-used cache. */
 export interface Cache<Value> {
   get(key: string, create: () => Value): Value;
   delete(key: string): void;

@@ -1,13 +1,14 @@
 import { chartedIteration } from '../../charts/charted.ts';
+import { iterationOutcome } from '../../ralph/outcome.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
-import type { IterationOutcome, IterationSummary } from '../api.ts';
+import type { IterationSummary } from '../api.ts';
 
 /** An iteration in short, for lists and charts. */
 export const summarise = (record: IterationRecord): IterationSummary => {
   const { error, gate } = record;
   return {
     ...chartedIteration(record),
-    outcome: outcomeOf(record),
+    outcome: iterationOutcome(record),
     harness: record.harness,
     model: record.model,
     ticked: record.ticked ?? [],
@@ -23,15 +24,4 @@ export const summarise = (record: IterationRecord): IterationSummary => {
     switched: record.switched ?? null,
     handover: record.handover ?? null,
   };
-};
-
-const outcomeOf = (record: IterationRecord): IterationOutcome => {
-  if (record.completionFound) return 'complete';
-  if (record.end === 'interrupted') return 'interrupted';
-  if (record.error !== null) return 'failed';
-  if (record.blocked !== null) return 'blocked';
-  if (record.rejected !== null) return 'refused';
-  // Without git it is not known.
-  const isUnchanged = record.git?.filesChanged === 0 && (record.ticked ?? []).length === 0;
-  return isUnchanged ? 'no-changes' : 'progress';
 };

@@ -7,7 +7,7 @@ export type Block =
   | { readonly type: 'table'; readonly rows: string[][] }
   | { readonly type: 'text'; readonly lines: string[] };
 
-/** Splits a message into its parts. What is no part of its own is text. */
+/** Splits a message into its parts. Everything else is text. */
 export const blocksOf = (text: string): Block[] => {
   const blocks: Block[] = [];
   let fence: { readonly marks: string; readonly block: Extract<Block, { type: 'code' }> } | null = null;

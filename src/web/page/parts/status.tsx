@@ -1,4 +1,5 @@
-import type { IterationOutcome, RowStatus } from '../../api.ts';
+import type { IterationOutcome } from '../../../ralph/outcome.ts';
+import type { RowStatus } from '../../api.ts';
 import {
   BlockedIcon,
   CheckIcon,
@@ -39,9 +40,10 @@ const statuses: Record<ShownStatus, Look> = {
 
 const outcomes: Record<IterationOutcome, Look> = {
   complete: { word: 'Done', tone: 'ok', Icon: CheckIcon },
-  refused: { word: 'Refused', tone: 'warn', Icon: RefusedIcon },
+  rejected: { word: 'Rejected', tone: 'warn', Icon: RefusedIcon },
   blocked: { word: 'Gave up', tone: 'bad', Icon: BlockedIcon },
   failed: { word: 'Failed', tone: 'bad', Icon: CrossIcon },
+  'checks-failed': { word: 'Checks failed', tone: 'warn', Icon: CrossIcon },
   interrupted: { word: 'Interrupted', tone: 'warn', Icon: PauseIcon },
   progress: { word: 'Worked', tone: 'quiet', Icon: DotIcon },
   'no-changes': { word: 'No changes', tone: 'quiet', Icon: EmptyIcon },

@@ -203,7 +203,7 @@ const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
       return (
         <p class="step" title={exactTime(at)}>
           Iteration {event.record.iteration} finished after {duration(event.record.durationMs)}
-          {event.record.rejected !== null && `. Promise refused: ${event.record.rejected}`}
+          {event.record.rejected !== null && `. Promise not accepted: ${event.record.rejected}`}
         </p>
       );
     case 'run-ended':

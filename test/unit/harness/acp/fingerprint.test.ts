@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, unlinkSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { fingerprintOf, instructionFiles } from '../../../../src/harness/acp/fingerprint.ts';
-import { opencode } from '../../../../src/harness/adapters/opencode.ts';
+import { fingerprintOf } from '../../../../src/harness/acp/fingerprint.ts';
 
 let folder = '';
 const at = (name: string) => join(folder, name);
@@ -67,23 +66,4 @@ test('ends with loops of links, pipes, large files, many files and paths that ar
   expect(of(...odd)).toBe(before);
   truncateSync(at('AGENTS.md'), 5 * 1024 ** 3);
   expect(of(...odd)).not.toBe(before);
-});
-
-test('covers the instructions of the project, of folders around it, and the settings of the user', () => {
-  const env = { HOME: '/home/me' };
-  const files = instructionFiles(opencode, '/home/me/app', env);
-  expect(files).toEqual(
-    expect.arrayContaining([
-      'AGENTS.md',
-      'GEMINI.md',
-      '.github/copilot-instructions.md',
-      'opencode.jsonc',
-      '.opencode',
-      '/home/me/AGENTS.md',
-      '/home/me/.config/opencode/opencode.json',
-    ]),
-  );
-  expect(instructionFiles({ ...opencode, sandbox: { data: () => [], hosts: [] } }, '/home/me/app', env)).not.toContain(
-    '/home/me/.config/opencode/opencode.json',
-  );
 });
