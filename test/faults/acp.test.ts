@@ -93,6 +93,21 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test('is ended by the next start if Spool was killed', async () => {
+    const project = createAcpProject({ turns: ['forks', 'stubborn', 'complete'] });
+    const loop = project.start([...warm, '--stop-grace', '200ms']);
+    await eventually(() => project.seen().some((each) => each.stubborn), 'the second prompt', 60_000);
+    loop.kill('SIGKILL');
+    await loop.result;
+    expect(processesWith(`HOME=${project.home}`)).not.toEqual([]);
+
+    const resumed = await project.spool('ralph', '--resume', '--change', change);
+
+    expect(resumed).toMatchObject({ code: 0 });
+    expect(project.history().map(({ end }) => end)).toEqual(['answered', 'answered']);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
   test.each([
     ['dies', /did not start: it exited with code 2 when it was started: no such licence/],
     ['silent', /did not start: it did not answer "initialize" in time/],

@@ -41,7 +41,12 @@ export interface DeniedNote {
 export const noteLine = (note: Note): string => `${noteMark}${JSON.stringify(note)}`;
 
 /** A message as it is logged. The prompt has a file of its own. */
-export const sentLine = (message: string): string =>
-  `${sentMark}${message.replace(prompt, '"prompt":"(see the prompt)"}}')}`;
+export const sentLine = (message: string): string => {
+  const at = message.indexOf(promptStart);
+  const shortened =
+    at !== -1 && message.endsWith(promptEnd) ? `${message.slice(0, at)}"prompt":"(see the prompt)"}}` : message;
+  return `${sentMark}${shortened}`;
+};
 
-const prompt = /"prompt":\[\{"type":"text","text":.*\}\]\}\}$/s;
+const promptStart = '"prompt":[{"type":"text","text":';
+const promptEnd = '}]}}';
