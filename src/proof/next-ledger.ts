@@ -1,3 +1,4 @@
+import { hasPassed } from '../ralph/gate-result.ts';
 import type { ScenarioCommands } from '../ralph/plan.ts';
 import type { Evidence, Ledger, Proof, Scenario, ScenarioProof } from '../ralph/proof.ts';
 import type { GateRun } from '../ralph/record.ts';
@@ -79,12 +80,7 @@ const ofCommand = (command: string, run: CommandResult | undefined): Evidence =>
   exitCode: run?.exitCode ?? null,
   test: null,
   file: null,
-  outcome:
-    run === undefined || run.outcome === 'interrupted'
-      ? 'not-run'
-      : isComplete(run) && hasPassed(run)
-        ? 'passed'
-        : 'failed',
+  outcome: run === undefined || run.outcome === 'interrupted' ? 'not-run' : hasPassed(run) ? 'passed' : 'failed',
 });
 
 const ofTest = (
@@ -102,7 +98,6 @@ const ofTest = (
   });
 };
 
-const hasPassed = ({ outcome }: CommandResult): boolean => outcome === 'passed' || outcome === 'flaky';
 const isComplete = ({ outcome }: CommandResult): boolean => outcome !== 'timed-out' && outcome !== 'interrupted';
 
 const judge = (

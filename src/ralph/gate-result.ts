@@ -1,6 +1,7 @@
 import { gateCommands, type GatePlan } from './plan.ts';
 import type { GateReport, GateRun, ProofReport, ReviewReport } from './record.ts';
 import type { Verdict } from './iteration.ts';
+import { isProven } from './proof-rows.ts';
 import { grouped } from './usage.ts';
 
 /** Rejects the promise if the gate failed. */
@@ -29,17 +30,15 @@ export const passes = ({
   openTasks.length === 0 &&
   conflicts.length === 0 &&
   runs.every(hasPassed) &&
-  (!proof?.required || isProven(proof)) &&
+  (!proof?.required || isProven(proof.count)) &&
   (review === undefined || review.verdict === 'pass');
-
-/** A change without scenarios is not proven. */
-export const isProven = ({ count }: ProofReport): boolean => count.total > 0 && count.proven === count.total;
 
 /** Whether a command or the review was stopped on request. */
 export const wasInterrupted = ({ runs, review }: GateReport): boolean =>
   runs.some(({ outcome }) => outcome === 'interrupted') || Boolean(review?.interrupted);
 
-export const hasPassed = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
+export const hasPassed = ({ outcome }: Pick<GateRun, 'outcome'>): boolean =>
+  outcome === 'passed' || outcome === 'flaky';
 
 const maxNamed = 3;
 
@@ -57,7 +56,7 @@ export const refusalOf = (gate: GateReport): string => {
           `${grouped(openTaskCount)} open ${openTaskCount === 1 ? 'task' : 'tasks'}: ${some(openTasks, openTaskCount)}`,
         ]),
     ...runs.filter((run) => !hasPassed(run)).map(describeRun),
-    ...(gate.proof?.required && !isProven(gate.proof) ? [describeUnproven(gate.proof)] : []),
+    ...(gate.proof?.required && !isProven(gate.proof.count) ? [describeUnproven(gate.proof)] : []),
     ...(gate.review && gate.review.verdict !== 'pass' ? [describeReview(gate.review)] : []),
   ].join('; ');
 };

@@ -1,7 +1,8 @@
 import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { inFence } from './fence.ts';
 import { failed, type GateReport, type IterationRecord } from './record.ts';
-import { hasPassed, isProven, refusalOf } from './gate-result.ts';
+import { hasPassed, refusalOf } from './gate-result.ts';
+import { isProven } from './proof-rows.ts';
 import { describeOpenProof, describeScenarios, type ScenariosToProve } from './prompt-scenarios.ts';
 import type { RunTotals } from './totals.ts';
 
@@ -172,7 +173,7 @@ const stuckSigns = (
 ];
 
 const openProof = (gate: GateReport | null): string[] =>
-  gate?.proof?.required && !isProven(gate.proof) ? [beginning(describeOpenProof(gate.proof))] : [];
+  gate?.proof?.required && !isProven(gate.proof.count) ? [beginning(describeOpenProof(gate.proof))] : [];
 
 const gateOutput = (gate: GateReport | null): string[] =>
   (gate?.runs ?? [])

@@ -22,11 +22,11 @@ export interface ReviewMaterial {
   readonly proof: string | null;
   readonly difference: Difference;
   readonly earlier: EarlierReview | null;
-  /** Files from which agents or git take instructions, which are shown as they were before the run. */
+  /** Files from which agents or git take instructions, which are shown as they were before the work began. */
   readonly restored: readonly string[];
 }
 
-/** What the run has changed. */
+/** What the runs of the change have changed. */
 export interface Difference {
   /** `M src/a.ts (+3 -1)`, one line each. */
   readonly files: readonly string[];
@@ -108,13 +108,13 @@ const sinceText = (files: readonly string[]): string =>
 
 const differenceSection = ({ difference, restored }: ReviewMaterial): string => {
   const { files, filesLeftOut, text } = difference;
-  if (files.length === 0) return '### Difference\n\nThe run has changed no files.';
+  if (files.length === 0) return '### Difference\n\nThe work has changed no files.';
   const more = filesLeftOut === 0 ? [] : [`and ${filesLeftOut} more`];
   const list = inFence([...files, ...more].join('\n'));
   const old =
     restored.length === 0
       ? ''
-      : `\n\nAgents or git take instructions from some of these files. In this folder, and only there, they are as they were before the run; see them with \`git diff base review -- <file>\`:\n\n${inFence(restored.join('\n'))}`;
+      : `\n\nAgents or git take instructions from some of these files. In this folder, and only there, they are as they were before the work began; see them with \`git diff base review -- <file>\`:\n\n${inFence(restored.join('\n'))}`;
   const diff =
     text === null
       ? 'It is too long to be quoted here: read it with `git diff base review -- <file>`, file by file.'

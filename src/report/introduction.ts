@@ -136,7 +136,7 @@ const doneText = ({ completionPromise, gate, minIterations }: RunPlan, origins: 
 };
 
 export const provenText = ({ redFirst }: RunPlan['gate']): string =>
-  `every scenario is proven${redFirst ? ' by what fails without the change' : ''}`;
+  `every scenario is proven${redFirst ? ' by something that fails without the change' : ''}`;
 
 const commitsText = ({ plan, workspace, repository }: RunStarted): string => {
   if (!plan.commit) return 'nothing (--no-commit)';

@@ -54,7 +54,9 @@ test('lands what is proven after the rebase; the ledger names the landed commit,
     iteration: 1,
     scenarios: [{ state: 'proven', proof: { commit: head, command: verify, outcome: 'passed' } }],
   });
-  expect((await project.spool('proof', change)).stdout).toContain(head.slice(0, 8));
+  const proof = (await project.spool('proof', change)).stdout;
+  expect(proof).toContain(head.slice(0, 8));
+  expect(proof).toContain(`\n\n  Archive     spool archive ${change}\n  As a file `);
   expect(await project.spool('archive', change, '--require-scenarios')).toMatchObject({ code: 0 });
 });
 

@@ -3,7 +3,8 @@ import { chartedIteration } from '../../charts/charted.ts';
 import { chartsOf } from '../../charts/spec.ts';
 import { chartSvg, type Colors } from '../../charts/svg.ts';
 import type { ScenarioProof } from '../../ralph/proof.ts';
-import type { IterationRecord } from '../../ralph/record.ts';
+import { hasPassed } from '../../ralph/gate-result.ts';
+import type { GateRun, IterationRecord } from '../../ralph/record.ts';
 import { totalUsage } from '../../ralph/usage.ts';
 import { duration, lineChanges, pluralise } from '../../text/format.ts';
 import { escapeHtml } from '../../text/html.ts';
@@ -100,7 +101,7 @@ ${table(
 )}</section>`,
       ];
 
-/** The colors of the style below, so that charts follow the theme of the reader. */
+/** The colors of the style, so that charts follow the theme of the reader. */
 const colors: Colors = {
   background: 'var(--surface)',
   text: 'var(--text)',
@@ -136,14 +137,9 @@ ${records.length === 0 ? '' : table('Iterations', iterationHeadings, records.sli
   ];
 };
 
-const gateCells = ({
-  command,
-  outcome,
-  exitCode,
-  durationMs,
-}: NonNullable<IterationRecord['gate']>['runs'][number]): string[] => [
+const gateCells = ({ command, outcome, exitCode, durationMs }: GateRun): string[] => [
   `<code>${text(command)}</code>`,
-  `<span class="state ${outcome === 'passed' || outcome === 'flaky' ? 'proven' : 'failing'}">${outcome}</span>`,
+  `<span class="state ${hasPassed({ outcome }) ? 'proven' : 'failing'}">${outcome}</span>`,
   exitCode === null ? '' : String(exitCode),
   duration(durationMs),
 ];

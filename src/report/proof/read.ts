@@ -9,6 +9,7 @@ import type { Ledger } from '../../ralph/proof.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
 import { lastRecords } from '../../store/history.ts';
+import { readLanded } from '../../store/landed.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { readLedger } from '../../store/user-record/ledger.ts';
@@ -31,6 +32,7 @@ export const readProof = async (ref: ChangeRef, sent: SentRun | null = null): Pr
     change: ref.change,
     title: change && titleOf(change, project.root),
     archived,
+    landed: sent === null && run !== null && readLanded(project, ref.change)?.run === run.run,
     ...scenariosIn(ref, found, sent === null ? readLedger(ref) : sent.ledger),
     tasks: sent === null ? await tasksIn(ref, found, run) : [],
     run,

@@ -8,6 +8,8 @@ export interface ProofReport {
   /** The first heading of its proposal; null if there is none. */
   readonly title: string | null;
   readonly archived: boolean;
+  /** Whether the branch of the last run has landed. */
+  readonly landed: boolean;
   /** As the specs are now, in their order. */
   readonly scenarios: readonly ScenarioProof[];
   readonly count: ProofCount;

@@ -129,20 +129,23 @@ const unknownLines = ({ unknown }: ProofReport, canvas: Canvas): string[] => {
 };
 
 /** What to do next. */
-const nextOf = ({ change, count, run, archived }: ProofReport): Next[] => {
+const nextOf = (report: ProofReport): Next[] => {
+  const { change, count, run, archived } = report;
   const file: Next = ['As a file', commandLine('spool', 'proof', change, '--html', '--output', 'proof.html')];
   if (archived) return [file];
   if (run?.status === 'running') return [['Follow', commandLine('spool', 'logs', change, '--follow')]];
   if (!isProven(count))
     return count.total === 0 ? [] : [['Prove', commandLine('spool', 'ralph', change, '--require-scenarios')]];
-  const hasBranch = Boolean(run?.workspace?.branch);
-  const finish: Next[] = hasBranch
-    ? [
-        ['Publish', commandLine('spool', 'publish', change)],
-        ['Land', commandLine('spool', 'land', change)],
-      ]
-    : run !== null && hasArchive(run.source)
-      ? [['Archive', commandLine('spool', 'archive', change)]]
-      : [];
-  return [...finish, file];
+  return [...finishing(report), file];
+};
+
+/** A branch is published or landed, and what has landed is archived. */
+const finishing = ({ change, run, landed }: ProofReport): Next[] => {
+  if (run === null) return [];
+  if (run.workspace?.branch && !landed)
+    return [
+      ['Publish', commandLine('spool', 'publish', change)],
+      ['Land', commandLine('spool', 'land', change)],
+    ];
+  return hasArchive(run.source) ? [['Archive', commandLine('spool', 'archive', change)]] : [];
 };

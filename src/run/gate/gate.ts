@@ -7,7 +7,8 @@ import { describeTampering } from '../../guard/guard.ts';
 import type { Tampering } from '../../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
-import { hasPassed, isProven, passes, runsCommands } from '../../ralph/gate-result.ts';
+import { hasPassed, passes, runsCommands } from '../../ralph/gate-result.ts';
+import { isProven } from '../../ralph/proof-rows.ts';
 import { gateCommands } from '../../ralph/plan.ts';
 import type { EndedIteration } from '../../ralph/loop-host.ts';
 import { deletedChanges } from '../../changes/sources.ts';
@@ -71,7 +72,7 @@ export const createGate =
     if (proven === 'interrupted') runs.push(interruptedRun('--red-first'));
     const proof = proven === 'interrupted' ? null : proven;
     const commandsPass = quickChecksPass && tampering.length === 0 && runs.every(hasPassed);
-    const isReviewed = commandsPass && (!proof?.required || isProven(proof)) && counts(context, iteration, ended);
+    const isReviewed = commandsPass && (!proof?.required || isProven(proof.count)) && counts(context, iteration, ended);
     const reviewed = isReviewed ? { review: await review(context, { iteration, runs, hasProof: proof !== null }) } : {};
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.

@@ -6,6 +6,7 @@ import { type CommandResult, type GateFindings, nextLedger } from '../../proof/n
 import { readSourceLinks } from '../../proof/source-files.ts';
 import type { TestResult } from '../../proof/test-result.ts';
 import type { PromptOptions } from '../../ralph/prompt.ts';
+import { hasPassed } from '../../ralph/gate-result.ts';
 import { countProof } from '../../ralph/ledger.ts';
 import type { Ledger, Scenario } from '../../ralph/proof.ts';
 import { type GateRun, type IterationRecord, maxListed, type ProofReport } from '../../ralph/record.ts';
@@ -85,7 +86,7 @@ const redFirstOf = async (
   findings: GateFindings,
 ): Promise<Pick<GateFindings, 'redFirst'> | 'interrupted'> => {
   if (!context.plan.gate.redFirst) return {};
-  const isPassing = findings.commands.every(({ outcome }) => outcome === 'passed' || outcome === 'flaky');
+  const isPassing = findings.commands.every(hasPassed);
   const { proven, total } = countProof(nextLedger(findings, null).scenarios);
   if (!isPassing || proven < total) return { redFirst: new Map() };
   const { tryRedFirst } = await import('./red-first.ts');

@@ -15,7 +15,7 @@ type CopyContext = Pick<RunContext, 'project' | 'plan' | 'tree' | 'workProject' 
 export interface ReviewCopy {
   /** The project in the folder. */
   readonly root: string;
-  /** Files that are as they were before the run, because agents take instructions from them. */
+  /** Files that are as they were before the work began, because agents take instructions from them. */
   readonly restored: readonly string[];
   /** Keeps git from using the repository of the user if the reviewer deletes `.git`. */
   readonly env: NodeJS.ProcessEnv;
@@ -23,7 +23,7 @@ export interface ReviewCopy {
 
 export interface Reviewed {
   readonly commit: string;
-  /** The state before the run. */
+  /** The state before the first agent worked on the change. */
   readonly base: string;
 }
 

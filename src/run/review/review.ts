@@ -8,6 +8,7 @@ import { addUsage, totalUsage } from '../../ralph/usage.ts';
 import { recordedCheckpoint } from '../../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import type { RunContext } from '../context.ts';
+import { firstCheckpoint } from '../gate/first-checkpoint.ts';
 import { makeReviewCopy, removeReviewCopy, type Reviewed } from './copy.ts';
 import { runReviewer, type TurnContext } from './reviewer.ts';
 import { waitForReviewer } from './usage-limit.ts';
@@ -134,6 +135,8 @@ const findReviewed = async (
   const refs = await listCheckpoints(tree, plan.change, plan.run);
   const find = (name: string) =>
     recordedCheckpoint(folder, plan.run, name) ?? refs.find((each) => each.name === name)?.commit ?? null;
-  const [base, commit] = [find('0'), find(String(iteration)) ?? record?.checkpoint ?? null];
+  // An earlier run of the change may have done most of the work.
+  const base = (await firstCheckpoint(tree, folder)) ?? find('0');
+  const commit = find(String(iteration)) ?? record?.checkpoint ?? null;
   return base === null || commit === null ? 'git could not save a checkpoint of the work' : { base, commit };
 };

@@ -98,6 +98,7 @@ export const reportWith = (facts: Partial<ProofReport> = {}): ProofReport => {
     change: '002-01_add-login',
     title: 'Add a login',
     archived: false,
+    landed: false,
     scenarios,
     count: countProof(scenarios),
     unknown: [{ id: 'login/passwords/typo', where: 'test/login.test.ts' }],

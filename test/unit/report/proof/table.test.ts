@@ -103,6 +103,10 @@ describe('the proof', () => {
       '  Publish     spool publish 002-01_add-login',
       '  Land        spool land 002-01_add-login',
     ]);
+    expect(lines({ scenarios, unknown: [], run: { ...run, workspace }, landed: true }).slice(-3, -1)).toEqual([
+      '',
+      '  Archive     spool archive 002-01_add-login',
+    ]);
     expect(lines({ scenarios, archived: true }).at(-1)).toContain('--html --output proof.html');
   });
 
