@@ -36,6 +36,7 @@ PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
   const env = { SPOOL_QUEUE: cluster.workerUrl, PATH: `${bin}:${cluster.env.PATH}` };
   const full = cluster.start(['worker', '--name', 'full', '--lease', '5s'], { env });
   await full.printed('taking no changes for 60s: ');
+  await full.printed(': waiting (machine problem');
   const states = await cluster.query<{ state: string; detail: string | null }>(
     'select state, detail from spool.change order by state',
   );
