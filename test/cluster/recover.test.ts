@@ -30,7 +30,7 @@ test('recovering says what there was to recover, and what was left alone', async
   expect(await recover()).toMatchObject({
     code: 0,
     stdout: 'Nothing was recovered.\n',
-    stderr: expect.stringContaining(`because workers run them: ${change}`),
+    stderr: expect.stringContaining(`because workers are running them: ${change}`),
   });
   expect(JSON.parse((await recover('--json')).stdout)).toEqual({ changes: [], skipped: [change] });
   expect(await cluster.query('select fence from spool.change where id = $1', [change])).toEqual([{ fence: null }]);
