@@ -6,7 +6,7 @@ import { environmentOf, ownRulesOf } from '../../../src/harness/permissions/own-
 import { qwenRules } from '../../../src/harness/permissions/qwen-rules.ts';
 import { parseRule, rulesOf } from '../../../src/harness/permissions/rule.ts';
 
-const roots = { root: '/work/app', home: '/home/me' };
+const roots = { root: '/home/dev/app', home: '/home/me' };
 const allow = (...texts: string[]) => rulesOf({ allow: texts, deny: [] });
 const deny = (...texts: string[]) => rulesOf({ allow: [], deny: texts });
 
@@ -82,8 +82,8 @@ describe('OpenCode', () => {
     ['Bash(npm test:*)', { bash: ['npm test *'] }, { bash: ['npm test *'] }],
     ['Bash(npm test)', { bash: ['npm test'] }, { bash: ['npm test'] }],
     ['Edit', { edit: ['*'], external_directory: ['*'] }, { edit: ['*'] }],
-    ['Edit(src/**)', ...both({ edit: ['src/**', '/work/app/src/**'] })],
-    ['Edit(./a.md)', ...both({ edit: ['a.md', 'a.md/**', '/work/app/a.md', '/work/app/a.md/**'] })],
+    ['Edit(src/**)', ...both({ edit: ['src/**', '/home/dev/app/src/**'] })],
+    ['Edit(./a.md)', ...both({ edit: ['a.md', 'a.md/**', '/home/dev/app/a.md', '/home/dev/app/a.md/**'] })],
     ['Edit(a*b)', null, { edit: ['a*b', 'a*b/**', '**/a*b', '**/a*b/**'] }],
     ['Edit(*.md)', ...both({ edit: ['*.md', '*.md/**', '**/*.md', '**/*.md/**'] })],
     ['Read(.env)', ...both({ read: ['.env', '.env/**', '**/.env', '**/.env/**'] })],
@@ -91,7 +91,7 @@ describe('OpenCode', () => {
     [
       'Edit(src/*/a.ts)',
       null,
-      { edit: ['src/*/a.ts', 'src/*/a.ts/**', '/work/app/src/*/a.ts', '/work/app/src/*/a.ts/**'] },
+      { edit: ['src/*/a.ts', 'src/*/a.ts/**', '/home/dev/app/src/*/a.ts', '/home/dev/app/src/*/a.ts/**'] },
     ],
     // Files outside are one permission, whether they are read or edited.
     ['Read(~/.ssh)', null, { external_directory: ['/home/me/.ssh', '/home/me/.ssh/**'] }],
@@ -154,8 +154,8 @@ describe('Copilot', () => {
     ['Bash(git push --force:*)', null],
     ['Edit', ['write']],
     ['Edit(.env)', ['write(.env)']],
-    ['Edit(./.env)', ['write(/work/app/.env)']],
-    ['Edit(src/a.ts)', ['write(/work/app/src/a.ts)']],
+    ['Edit(./.env)', ['write(/home/dev/app/.env)']],
+    ['Edit(src/a.ts)', ['write(/home/dev/app/src/a.ts)']],
     ['Edit(//tmp/a)', ['write(/tmp/a)']],
     ['Edit(~/a)', ['write(/home/me/a)']],
     ['Edit(src/**)', null],

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/harness/acp/permissions.ts';
 import { type PermissionRule, parseRule, type ToolKind } from '../../../../src/harness/permissions/rule.ts';
 
-const root = '/work/app';
+const root = '/home/dev/app';
 
 const rule = (text: string): PermissionRule => {
   const parsed = parseRule(text);
@@ -52,7 +52,7 @@ describe('without rules', () => {
     ['searching nowhere in particular', request('search'), 'deny', 'Read'],
     ['thinking', request('think'), 'allow', null],
     ['reading a file outside', reads('/etc/passwd'), 'deny', 'Read(//etc/passwd)'],
-    ['reading a folder with the same start', reads('/work/app2/a'), 'deny', 'Read(//work/app2/a)'],
+    ['reading a folder with the same start', reads('/home/dev/app2/a'), 'deny', 'Read(//home/dev/app2/a)'],
     ['reading one inside and one outside', reads(`${root}/a`, '/etc/hosts'), 'deny', 'Read(//etc/hosts)'],
     ['reading .env', reads(`${root}/.env`), 'deny', 'Read(./.env)'],
     ['reading .env.local in a folder', reads(`${root}/web/.env.local`), 'deny', 'Read(./web/.env.local)'],
