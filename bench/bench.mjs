@@ -26,7 +26,7 @@ import {
 
 /** @typedef {import('./rows.mjs').Row} Row */
 
-/** Something that whoever called it can mend. */
+/** An error that the caller can fix. */
 class BadCall extends Error {}
 
 const readOptions = () => {

@@ -1,34 +1,15 @@
 // node bench/modes.mjs <folder> <iterations>: runs the real OpenCode with the scripted model, cold and warm, and prints
 // how long the iterations took and how much memory the agent used. The first iteration of a run does not count.
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentBin } from '../scripts/agents.mjs';
 import { agents } from '../test/model/agents.mjs';
 import { startModel } from '../test/model/server.mjs';
+import { agentProcesses, memoryOf } from './agent-processes.mjs';
 import { change, makeProject, makeRepository, spoolProgram } from './places.mjs';
 
 /** @typedef {{ times: number[], memoryMb: number }} Measured */
-
-/** @param {string} path */
-const read = (path) => {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
-};
-
-/** The memory of all processes of a run, in MB; 0 where the system does not tell. @param {string} home */
-const memoryOf = (home) => {
-  const pids = process.platform === 'linux' ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [];
-  const own = pids.filter((pid) => {
-    const variables = read(`/proc/${pid}/environ`).split('\0');
-    return variables.includes(`HOME=${home}`) && variables.some((each) => each.startsWith('SPOOL_ITERATION='));
-  });
-  const sizes = own.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0));
-  return sizes.reduce((sum, size) => sum + size, 0) / 1024;
-};
 
 /**
  * @param {string} base @param {string} mode @param {number} iterations
@@ -53,7 +34,7 @@ const measure = async (base, mode, iterations) => {
     stdio: 'ignore',
   });
   let memoryMb = 0;
-  const timer = setInterval(() => (memoryMb = Math.max(memoryMb, memoryOf(base))), 500);
+  const timer = setInterval(() => (memoryMb = Math.max(memoryMb, memoryOf(agentProcesses(base)))), 500);
   await new Promise((resolve) => child.on('exit', resolve));
   clearInterval(timer);
   await model.close();

@@ -60,7 +60,16 @@ export const makeProject = (base, name, { changes = 1 } = {}) => {
   }
   const place = {
     folder,
-    env: { PATH: `${bin}:${process.env.PATH}`, HOME: base, TZ: 'UTC', NO_COLOR: '1', SPOOL_TRUST: '1', ...quietGit },
+    env: {
+      PATH: `${bin}:${process.env.PATH}`,
+      HOME: base,
+      TZ: 'UTC',
+      NO_COLOR: '1',
+      SPOOL_TRUST: '1',
+      // The scripted agent does not speak ACP.
+      SPOOL_AGENT_MODE: 'cold',
+      ...quietGit,
+    },
   };
   setAgent(place, null);
   return place;

@@ -1,6 +1,6 @@
 // What is timed: loops of Spool, and what they are compared with.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOf } from './measure.mjs';
 import { change, dropRuns, endless, root, setAgent, spoolProgram } from './places.mjs';
@@ -61,6 +61,17 @@ export const shellLoop = (place, count, then) => {
   writeFileSync(`${place.folder}.prompt`, 'Go.\n');
   const script = `i=0; while [ $i -lt ${count} ]; do opencode run < "${place.folder}.prompt" > "${place.folder}.log"; ${then} i=$((i+1)); done`;
   return timeOf({ command: 'bash', args: ['-c', script], cwd: place.folder, env: place.env });
+};
+
+/**
+ * A bare Node program that does what every iteration of a durable loop has to do.
+ * @param {Place} place @param {number} count @param {string} then A shell script after each iteration; empty for none.
+ */
+export const recordingLoop = (place, count, then) => {
+  const records = `${place.folder}.records`;
+  mkdirSync(records, { recursive: true });
+  const args = [join(root, 'bench', 'recording-loop.cjs'), String(count), records, then];
+  return timeOf({ command: process.execPath, args, cwd: place.folder, env: place.env });
 };
 
 /** What a checkpoint takes at least. */

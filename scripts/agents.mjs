@@ -1,5 +1,5 @@
 // Installs the agent CLIs that are tested, each at its version, into a cache folder outside of this package.
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,8 +17,17 @@ export const agentBin = (name) => {
   if (name === 'opencode') return join(root, 'node_modules', '.bin');
   const agent = agents[name];
   if (!agent) throw new Error(`no agent ${name}`);
-  const folder = join(cache, `${name}-${agent.version}`);
-  if (!existsSync(folder)) install(folder, `${agent.package}@${agent.version}`);
+  const bin = installed(name, agent.package, agent.version);
+  // Its first line finds this Node before that of the tests.
+  if (agent.node && !existsSync(join(bin, 'node')))
+    symlinkSync(join(installed('node', 'node', agent.node), 'node'), join(bin, 'node'));
+  return bin;
+};
+
+/** @param {string} name @param {string} spec @param {string} version */
+const installed = (name, spec, version) => {
+  const folder = join(cache, `${name}-${version}`);
+  if (!existsSync(folder)) install(folder, `${spec}@${version}`);
   return join(folder, 'node_modules', '.bin');
 };
 

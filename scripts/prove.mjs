@@ -69,7 +69,7 @@ const prove = async () => {
   const base = mkdtempSync(join(tmpdir(), 'spool-prove-'));
   const [clone, home, socket] = [join(base, 'spool'), join(base, 'home'), join(base, 'socket')];
   const path = [join(root, 'test', 'fixtures', 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
-  const env = { ...process.env, HOME: home, PATH: path, XDG_STATE_HOME: '' };
+  const env = { ...process.env, HOME: home, PATH: path, XDG_STATE_HOME: '', SPOOL_AGENT_MODE: 'cold' };
   /** @param {...string} args */
   const spool = (...args) => run(process.execPath, [join(root, 'dist', 'spool.cjs'), ...args], { cwd: clone, env });
   const runner = createRunner(clone).listen(socket);

@@ -1,23 +1,58 @@
 // Records what each real agent CLI prints, against the scripted model: node scripts/record-golden.mjs [agent …]
 // The decoders are tested on these files. Each says with which version it was made.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { build } from 'rolldown';
 import { agents } from '../test/model/agents.mjs';
 import { scenarios } from '../test/model/scenarios.mjs';
 import { startModel } from '../test/model/server.mjs';
 import { agentBin } from './agents.mjs';
+import { loadHarnesses } from './harnesses.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const loadHarnesses = async () => {
-  const { output } = await build({ cwd: root, platform: 'node', input: 'src/harness/registry.ts', write: false });
-  const source = Buffer.from(output[0].code).toString('base64');
-  return (await import(`data:text/javascript;base64,${source}`)).harnesses;
+/**
+ * The log of one iteration, for an agent that is prompted by the protocol.
+ * @param {any} harness @param {boolean} allowAll @param {{ cwd: string, env: Record<string, string> }} place
+ */
+const recordLog = async (harness, allowAll, place) => {
+  const args = ['ralph', 'Do it.', '--harness', harness.name, '--model', agents[harness.name]?.model ?? ''];
+  const once = ['--agent-mode', 'cold', '--max-iterations', '1', '--fail-fast', ...(allowAll ? ['--allow-all'] : [])];
+  const child = spawn(process.execPath, [join(root, 'dist', 'spool.cjs'), ...args, ...once], {
+    ...place,
+    stdio: 'ignore',
+  });
+  await new Promise((resolve) => child.on('exit', resolve));
+  const runs = join(place.cwd, '.spool', '.state', 'ralph');
+  const name = readdirSync(runs, { recursive: true, encoding: 'utf8' }).find((file) => file.endsWith('0001.log')) ?? '';
+  const lines = readFileSync(join(runs, name), 'utf8').split('\n');
+  const asked = lines.findIndex((line) => line.startsWith('> ') && line.includes('"session/prompt"'));
+  const told = lines.slice(asked).filter((line) => !line.includes('"available_commands_update"'));
+  return { stdout: told.join('\n'), stderr: '', exit: 0 };
+};
+
+/**
+ * What the CLI of an agent prints for one prompt.
+ * @param {any} harness @param {boolean} allowAll @param {{ cwd: string, env: Record<string, string> }} place
+ */
+const recordCli = async (harness, allowAll, place) => {
+  const args = await harness.launch.args({
+    version: async () => agents[harness.name]?.version,
+    model: agents[harness.name]?.model,
+    allowAll,
+    asSuperuser: process.getuid?.() === 0,
+    prompt: '',
+    promptFile: '',
+    title: 'golden',
+  });
+  const child = spawn(harness.launch.binary, args, { ...place, stdio: 'pipe' });
+  child.stdin.end('# Ralph Wiggum Loop - Iteration 1\n\nDo it.\n');
+  const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal)));
+  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { stdout, stderr, exit };
 };
 
 /** @param {any} harness @param {keyof typeof scenarios} scenario */
@@ -36,19 +71,8 @@ const record = async (harness, scenario) => {
     TERM: 'dumb',
     ...agent.prepare(base, model.url),
   };
-  const args = await harness.launch.args({
-    version: async () => agent.version,
-    model: agent.model,
-    allowAll,
-    asSuperuser: process.getuid?.() === 0,
-    prompt: '',
-    promptFile: '',
-    title: 'golden',
-  });
-  const child = spawn(harness.launch.binary, args, { cwd: project, env, stdio: 'pipe' });
-  child.stdin.end('# Ralph Wiggum Loop - Iteration 1\n\nDo it.\n');
-  const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal)));
-  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  const recordOne = harness.acp?.only ? recordLog : recordCli;
+  const { stdout, stderr, exit } = await recordOne(harness, allowAll, { cwd: project, env });
   const clean = (/** @type {string} */ output) =>
     output
       .replaceAll(base, '/home/user')
@@ -58,7 +82,7 @@ const record = async (harness, scenario) => {
   mkdirSync(folder, { recursive: true });
   const golden = {
     agent: harness.name,
-    version: async () => agent.version,
+    version: agent.version,
     scenario,
     exit,
     stdout: clean(stdout),

@@ -35,7 +35,7 @@ const createProject = (base) => {
   write('.gitconfig', '[user]\n\tname = Warm\n\temail = warm@example.com\n');
   write('bin/opencode', '#!/bin/sh\necho more >> work.txt\necho "<promise>COMPLETE</promise>"\n', 0o755);
   const path = [join(base, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
-  const options = { cwd: join(base, 'project'), env: { PATH: path, HOME: base } };
+  const options = { cwd: join(base, 'project'), env: { PATH: path, HOME: base, SPOOL_AGENT_MODE: 'cold' } };
   execFileSync('sh', ['-c', 'git init --quiet && git add --all && git commit --quiet -m start'], {
     ...options,
     stdio: 'ignore',

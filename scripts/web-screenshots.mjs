@@ -16,6 +16,7 @@ const env = {
   PATH: `${root}/test/fixtures/bin:${process.env.PATH}`,
   XDG_STATE_HOME: '',
   NO_COLOR: '1',
+  SPOOL_AGENT_MODE: 'cold',
 };
 const spool = (/** @type {string[]} */ ...args) => [join(root, 'dist', 'spool.cjs'), ...args];
 

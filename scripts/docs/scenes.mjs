@@ -55,6 +55,8 @@ const createProject = ({ files, agent, programs = {} }) => {
     TZ: 'UTC',
     SHELL: '/bin/sh',
     PS1: '$ ',
+    // The agent of the docs does not speak ACP.
+    SPOOL_AGENT_MODE: 'cold',
   };
   const options = { cwd: folder, env };
   for (const args of [

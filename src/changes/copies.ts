@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { createFolder, entriesOf, filesBelow } from '../files/folders.ts';
+import { stampOf } from '../files/stamp.ts';
 import { readInside, statsIfInside } from '../files/inside.ts';
 import { readText, statsOf } from '../files/read.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
@@ -268,8 +269,5 @@ export const filesAmong = (root: string, paths: readonly string[]): string[] =>
 
 const signatureOf = (root: string, plans: readonly string[]): string =>
   filesAmong(root, plans)
-    .map((path) => {
-      const { ino = 0, size = 0, mtimeMs = 0 } = statsOf(join(root, path)) ?? {};
-      return `${path}\0${ino} ${size} ${mtimeMs}`;
-    })
+    .map((path) => `${path}\0${stampOf(statsOf(join(root, path)))}`)
     .join('\0');

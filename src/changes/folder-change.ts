@@ -53,7 +53,7 @@ export const folderChange = (layout: FolderLayout): Change => {
     const inPrompt = new Set([join(folder, proposal), ...sections(root).map(({ path }) => path)]);
     return filesInside(root, folder)
       .filter((name) => !isHidden(name) && !inPrompt.has(join(folder, name)))
-      .slice(0, mostFiles)
+      .slice(0, maxFiles)
       .map((name) => ({ kind: name === tasks ? ('tasks' as const) : kindOf(name), name }))
       .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
   };
@@ -91,7 +91,7 @@ const specDocuments = (root: string, specs: SpecPaths | undefined): ChangeDocume
       ];
 
 /** More files of a change are not listed. */
-const mostFiles = 1000;
+const maxFiles = 1000;
 
 const order: readonly ChangeFile['kind'][] = [
   'proposal',

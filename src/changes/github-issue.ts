@@ -25,9 +25,9 @@ export interface IssueQuestion {
 
 const patienceMs = 15_000;
 /** GitHub has a limit of 64 KB. */
-const longestBody = 256 * 1024;
+const maxBody = 256 * 1024;
 /** A body with escapes, and the rest of the answer. */
-const longestOutput = 8 * longestBody;
+const maxOutput = 8 * maxBody;
 
 /** Whether a text is the number of an issue or a URL of one. */
 export const isIssue = (text: string): boolean =>
@@ -44,15 +44,15 @@ export const readIssue = async ({ issue, cwd, env, stop }: IssueQuestion): Promi
     env,
     stop,
     patienceMs,
-    longestOutput,
+    maxOutput,
     needed: '--from-issue',
   });
-  const tooLarge = `it is larger than ${longestBody / 1024} KB`;
+  const tooLarge = `it is larger than ${maxBody / 1024} KB`;
   const unreadable = (why: string) => userError('no-issue', issue, why);
   if (!answer.ok) throw unreadable(answer.isTooLong ? tooLarge : answer.why);
   const found = issueIn(answer.stdout);
   if (found === null) throw unreadable('the answer of gh is not an issue');
-  if (Buffer.byteLength(found.body) > longestBody) throw unreadable(tooLarge);
+  if (Buffer.byteLength(found.body) > maxBody) throw unreadable(tooLarge);
   return found;
 };
 

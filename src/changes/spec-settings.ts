@@ -15,12 +15,12 @@ export interface SpecSettings {
 
 export const noSettings: SpecSettings = { skip: false, retire: false, problems: [] };
 
-const longestSettings = 64 * 1024;
+const maxSettings = 64 * 1024;
 
 /** Reads two switches at the top level of a YAML file. One that is not plainly true is off. */
 export const readSettings = (root: string, { settings: file, needsSchema }: SpecPaths): SpecSettings => {
   checkInside(root, file);
-  const text = textInside(root, file, longestSettings);
+  const text = textInside(root, file, maxSettings);
   if (text === null) return noSettings;
   const values = parseYaml(text);
   const skip = switchIn(text, values, { name: 'skip_specs', needsSchema });

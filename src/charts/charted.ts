@@ -1,5 +1,5 @@
 import type { IterationRecord } from '../ralph/record.ts';
-import { usageOf } from '../ralph/usage.ts';
+import { iterationUsage } from '../ralph/usage.ts';
 import type { ChartedIteration } from './spec.ts';
 
 /** What charts show of the record of an iteration. */
@@ -17,6 +17,6 @@ export const chartedIteration = (record: IterationRecord): ChartedIteration => {
     deletions: git?.deletions ?? null,
     tasks: record.tasks,
     ticked: record.ticked ?? [],
-    usage: usageOf([record, ...record.deferred]),
+    usage: iterationUsage(record),
   };
 };

@@ -1,4 +1,4 @@
-import type { Surroundings } from '../commands/shared/suggestions.ts';
+import type { Surroundings } from '../commands/completion/suggestions.ts';
 import { wantedAt } from './complete.ts';
 
 /**
@@ -12,7 +12,7 @@ export const answerShell = async (argv: readonly string[], surroundings: Surroun
     const { line, cut } = shell === 'bash' ? joinBashWords(words) : { line: words, cut: 0 };
     const { words: known, lookUp, typed } = wantedAt(line);
     if (lookUp === 'files') return ':files\n';
-    const { lookUpSuggestions } = await import('../commands/shared/suggestions.ts');
+    const { lookUpSuggestions } = await import('../commands/completion/suggestions.ts');
     const found = lookUp === null ? [] : await lookUpSuggestions(lookUp, typed, surroundings);
     const start = (line.at(-1) ?? '').slice(0, -typed.length || undefined);
     const prefix = shell === 'fish' && start.startsWith('--') && start.endsWith('=') ? start : '';

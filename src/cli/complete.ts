@@ -1,6 +1,6 @@
 import { commands, groups } from '../commands/registry/registry.ts';
-import { type Command, type CommandOption } from '../commands/shared/command.ts';
-import type { Candidate } from '../commands/shared/suggestions.ts';
+import { type Command, type CommandOption } from '../commands/registry/command.ts';
+import type { Candidate } from '../commands/completion/suggestions.ts';
 import { configKeys, type Flag, flags, optionFlag, type Suggestions } from '../config/flags.ts';
 
 /** What can stand at the cursor: `words`, and what the caller has to look up. */

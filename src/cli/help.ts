@@ -5,7 +5,7 @@ import {
   type CommandOption,
   positionalText,
   usageOf,
-} from '../commands/shared/command.ts';
+} from '../commands/registry/command.ts';
 import { flagHeadings, optionFlag } from '../config/flags.ts';
 import { wrapText } from '../text/wrap.ts';
 

@@ -20,7 +20,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
 
 const report = async (error: unknown): Promise<number> => {
   const [{ describeError }, { createRedactor }, { createTerminal }, { say }] = await Promise.all([
-    import('../commands/shared/run-exit-code.ts'),
+    import('../commands/runs/run-exit-code.ts'),
     import('../secrets/redact.ts'),
     import('../report/terminal.ts'),
     import('../report/message.ts'),

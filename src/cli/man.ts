@@ -4,7 +4,7 @@ import {
   type CommandOption,
   positionalText,
   usageOf,
-} from '../commands/shared/command.ts';
+} from '../commands/registry/command.ts';
 import { commands } from '../commands/registry/registry.ts';
 import { configKeys, envOf, type FlagName, flagHeadings, flagNames, canComeFrom } from '../config/flags.ts';
 

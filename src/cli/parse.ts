@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
-import { guesses } from '../commands/shared/guesses.ts';
+import { guesses } from '../commands/registry/guesses.ts';
 import { commands, groups } from '../commands/registry/registry.ts';
-import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/shared/command.ts';
+import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/registry/command.ts';
 import { optionFlag } from '../config/flags.ts';
 import { type UserError, userError } from '../errors.ts';
 import type { HelpRequest } from './help.ts';

@@ -1,4 +1,4 @@
-import type { Invocation } from '../commands/shared/command.ts';
+import type { Invocation } from '../commands/registry/command.ts';
 import { mayBeTerminal, type Outputs } from '../report/outputs.ts';
 import { parse } from './parse.ts';
 import { say } from '../report/message.ts';

@@ -6,7 +6,7 @@ import type { Ledger } from '../ralph/proof.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
 import { fenceRef, type FenceNote, mirrored, parseFence } from './fence.ts';
-import { ledgerPath, longestLedger, readSentLedger } from './sent-ledger.ts';
+import { ledgerPath, maxLedger, readSentLedger } from './sent-ledger.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'run' | 'request' | 'fence' | 'open_fences'>;
 
@@ -131,7 +131,7 @@ const fetchLastState = async (row: Published, { url, env }: LastStateOptions): P
 const ledgerIn = async ({ mirror, commit }: StoredState, { id, run }: Published): Promise<Ledger | null> => {
   const note = parseFence((await messageOf(mirror, commit)) ?? '');
   const size = await storedSize(mirror, commit, ledgerPath);
-  if (note === null || run === null || size === null || size > longestLedger) return null;
+  if (note === null || run === null || size === null || size > maxLedger) return null;
   const content = await readStoredFile(mirror, commit, ledgerPath);
   return readSentLedger(content, { change: id, run, note, commits: null });
 };

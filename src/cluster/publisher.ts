@@ -45,43 +45,19 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
   const known = new Map(transferableFiles(of).map(({ path, stamp }) => [path, stamp]));
   let last: Promise<unknown> = Promise.resolve();
 
-  const push = async ({ inbox, work = null, settlement }: News): Promise<PushedFence> => {
-    const refs = await copyWork(remote.mirror, clone.top, claim.id);
-    if ('why' in refs) return { kind: refs.isDamaged ? 'conflict' : 'failed', why: refs.why };
-    const { changed, deleted } = changesSince(known, transferableFiles(of));
-    const { checkpoints } = refs;
-    const note: FenceNote = {
-      epoch: claim.epoch,
-      owner: claim.owner,
-      run: checkpoints.at(-1)?.run ?? held.note.run,
-      inbox,
-      work,
-      settled: settlement === undefined ? null : { epoch: claim.epoch, settlement },
-      checkpoints,
-    };
-    const stored = await storeFiles({
-      mirror: remote.mirror,
-      ref: mirrored(claim.id, 'next'),
-      base: held.commit,
-      files: new Map<string, Buffer | null>([
-        ...[...changed].map(([path, { content }]) => [path, content] as const),
-        ...deleted.map((path) => [path, null] as const),
-      ]),
-      message: fenceMessage(claim.id, note),
-      // Everything that the state refers to must be on the remote.
-      parents: [
-        held.commit,
-        ...newIn(checkpoints, held.note.checkpoints),
-        ...[refs.tip, work].filter((commit) => commit !== null),
-      ],
-    });
+  const push = async (news: News): Promise<PushedFence> => {
+    const work = await copyWork(remote.mirror, clone.top, claim.id);
+    if ('why' in work) return { kind: work.isDamaged ? 'conflict' : 'failed', why: work.why };
+    const files = changesSince(known, transferableFiles(of));
+    const note = noteOf(held, work, news);
+    const stored = await storeState(remote, { held, note, files, tip: work.tip });
     if ('why' in stored) return { kind: 'failed', why: stored.why };
-    const tip = refs.tip === held.tip ? null : refs.tip;
+    const tip = work.tip === held.tip ? null : work.tip;
     const pushed = await pushFence(database, remote, { held, commit: stored.commit, tip });
     if (pushed.kind !== 'pushed') return pushed;
-    held = { ...held, commit: stored.commit, note, tip: refs.tip };
-    for (const [path, { stamp }] of changed) known.set(path, stamp);
-    for (const path of deleted) known.delete(path);
+    held = { ...held, commit: stored.commit, note, tip: work.tip };
+    for (const [path, { stamp }] of files.changed) known.set(path, stamp);
+    for (const path of files.deleted) known.delete(path);
     return pushed;
   };
 
@@ -99,6 +75,47 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
     },
   };
 };
+
+const noteOf = (
+  { claim, note }: HeldFence,
+  { checkpoints }: CopiedWork,
+  { inbox, work = null, settlement }: News,
+): FenceNote => ({
+  epoch: claim.epoch,
+  owner: claim.owner,
+  run: checkpoints.at(-1)?.run ?? note.run,
+  inbox,
+  work,
+  settled: settlement === undefined ? null : { epoch: claim.epoch, settlement },
+  checkpoints,
+});
+
+interface NextState {
+  readonly held: HeldFence;
+  readonly note: FenceNote;
+  readonly files: FileChanges;
+  /** The tip of the branch; null if there is none. */
+  readonly tip: string | null;
+}
+
+/** Stores the state of the run in the mirror, as a commit on top of the fence. */
+const storeState = ({ mirror }: Remote, { held, note, files, tip }: NextState) =>
+  storeFiles({
+    mirror,
+    ref: mirrored(held.claim.id, 'next'),
+    base: held.commit,
+    files: new Map<string, Buffer | null>([
+      ...[...files.changed].map(([path, { content }]) => [path, content] as const),
+      ...files.deleted.map((path) => [path, null] as const),
+    ]),
+    message: fenceMessage(held.claim.id, note),
+    // Everything that the state refers to must be on the remote.
+    parents: [
+      held.commit,
+      ...newIn(note.checkpoints, held.note.checkpoints),
+      ...[tip, note.work].filter((commit) => commit !== null),
+    ],
+  });
 
 interface FileChanges {
   readonly changed: ReadonlyMap<string, { readonly stamp: string; readonly content: Buffer }>;
@@ -125,7 +142,11 @@ const newIn = (checkpoints: Checkpoints, before: Checkpoints): string[] => {
   return [...new Set(checkpoints.map(({ commit }) => commit))].filter((commit) => !known.has(commit));
 };
 
-type CopiedWork = { readonly tip: string | null; readonly checkpoints: Checkpoints } | CopyProblem;
+interface CopiedWork {
+  /** The tip of the branch; null if there is none. */
+  readonly tip: string | null;
+  readonly checkpoints: Checkpoints;
+}
 
 interface CopyProblem {
   readonly why: string;
@@ -136,7 +157,7 @@ interface CopyProblem {
 const damaged = (why: string): CopyProblem => ({ why: `its clone is damaged: ${why}`, isDamaged: true });
 
 /** Copies the branch and the checkpoints of a clone into the mirror. */
-const copyWork = async (mirror: string, top: string, change: string): Promise<CopiedWork> => {
+const copyWork = async (mirror: string, top: string, change: string): Promise<CopiedWork | CopyProblem> => {
   const own = `refs/spool/clones/${keyOf(change)}`;
   const branch = `refs/heads/${branchOf(change)}`;
   const damage = await whyNoRepository(top);

@@ -9,7 +9,7 @@ import type { FenceNote } from './fence.ts';
 export const ledgerPath = 'record/ledger.json';
 
 /** Workers send no longer files. */
-export const longestLedger = 8 * 1024 * 1024;
+export const maxLedger = 8 * 1024 * 1024;
 
 export interface SentLedger {
   readonly change: string;
@@ -22,7 +22,7 @@ export interface SentLedger {
 
 /** Returns what is believed of the ledger that a worker has pushed with a run; null if there is none that can be used. */
 export const readSentLedger = (content: Buffer | null | undefined, sent: SentLedger): Ledger | null => {
-  if (!content || content.length > longestLedger) return null;
+  if (!content || content.length > maxLedger) return null;
   const ledger = parseLedger(parseJson(content.toString('utf8')));
   if (ledger === undefined) return null;
   const { change, run, note, commits } = sent;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { refuseAgents } from './shared/refuse-agents.ts';
+import { refuseAgents } from './user/refuse-agents.ts';
 import { changeOf, resolveChange } from '../changes/sources.ts';
 import { readConfig } from '../config/file.ts';
 import { findProject, type Project } from '../store/project.ts';
@@ -18,7 +18,7 @@ import { pluralise } from '../text/format.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { visible } from '../text/escape-hidden.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 /** How many edits are listed. */
 const maxListed = 20;

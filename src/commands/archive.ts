@@ -17,13 +17,13 @@ import { say } from '../report/message.ts';
 import { overview } from '../report/overview.ts';
 import { parseFlags, resolveOptions } from '../config/resolve.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
-import { agentEdits } from './shared/agent-edits.ts';
+import { agentEdits } from './runs/agent-edits.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { readState } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { unifiedDiff } from '../text/unified-diff.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 /** Locks the change while it is moved, so that no loop starts on it. */
 export const run = async (invocation: Invocation): Promise<number> => {

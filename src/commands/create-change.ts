@@ -9,7 +9,7 @@ import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
 import { moduleIdOf, resolveModule } from '../changes/modules.ts';
 import { answer } from '../report/message.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, terminal } = invocation;
@@ -21,7 +21,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { id, proposalFile, tasksFile } = change;
   terminal.print(`Created change ${id}${issue ? ` from ${nameOf(issue)}` : ''}:\n  ${proposalFile}\n  ${tasksFile}\n`);
   if (rawFlags.edit) {
-    const { editFile } = await import('./shared/edit.ts');
+    const { editFile } = await import('./user/edit.ts');
     await editFile(invocation, project, proposalFile);
   }
   const isEmpty = change.isTemplate(readText(join(project.root, proposalFile)) ?? '');

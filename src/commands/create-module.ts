@@ -2,7 +2,7 @@ import { createModule } from '../changes/spool/create.ts';
 import { findProjectHere } from '../store/project.ts';
 import { moduleIdOf } from '../changes/modules.ts';
 import { answer } from '../report/message.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 export const run = async ({ args, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);

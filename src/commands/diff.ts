@@ -5,10 +5,10 @@ import { toUtf8 } from '../git/paths.ts';
 import { lastSaved } from '../changes/tasks/current.ts';
 import { loopOwner } from '../store/state.ts';
 import { safeJson } from '../text/controls.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 import { type RunCheckpoints, lastIteration } from '../store/saved-checkpoints.ts';
 import { commitsOf } from '../store/checkpoint-range.ts';
-import { checkpointsFor } from './shared/checkpoints.ts';
+import { checkpointsFor } from './runs/checkpoints.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, env, terminal } = invocation;

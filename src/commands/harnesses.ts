@@ -13,7 +13,7 @@ import { type Column, renderTable } from '../report/table.ts';
 import { agentsOf } from '../config/agents.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/escape-hidden.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);

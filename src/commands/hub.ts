@@ -10,7 +10,7 @@ import { userFolder } from '../files/home.ts';
 import { onStopSignals } from '../process/signals.ts';
 import { say } from '../report/message.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 /** Runs the Postgres server of a team until a signal, or prints its address. */
 export const run = async (invocation: Invocation): Promise<number> => {

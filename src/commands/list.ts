@@ -7,9 +7,9 @@ import { canvasOf } from '../report/canvas.ts';
 import { renderChangesTable } from '../report/changes-table.ts';
 import { answer, say } from '../report/message.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { agentEdits } from './shared/agent-edits.ts';
-import type { Invocation } from './shared/command.ts';
-import { queueOf } from './shared/queue-url.ts';
+import { agentEdits } from './runs/agent-edits.ts';
+import type { Invocation } from './registry/command.ts';
+import { queueOf } from './with-queue/queue-url.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, cwd, env, terminal } = invocation;
@@ -22,7 +22,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     list(project, env),
     queue === null
       ? null
-      : import('./shared/queued-list.ts').then((each) => each.readQueueStates(queue, { project, terminal })),
+      : import('./with-queue/queued-list.ts').then((each) => each.readQueueStates(queue, { project, terminal })),
   ]);
   const changes: readonly ChangeOverview[] = overviewsHere.map((each) =>
     remote === null ? each : { ...each, remote: remote.get(each.id) ?? null },

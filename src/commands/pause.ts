@@ -1,4 +1,4 @@
-import type { Invocation } from './shared/command.ts';
-import { steerRuns } from './shared/steer.ts';
+import type { Invocation } from './registry/command.ts';
+import { steerRuns } from './runs/steer.ts';
 
 export const run = (invocation: Invocation): Promise<number> => steerRuns(invocation, 'pause');

@@ -10,8 +10,8 @@ import type { ProofReport } from '../report/proof/report.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { findProject } from '../store/project.ts';
 import { safeJson, withoutControls } from '../text/controls.ts';
-import type { Invocation } from './shared/command.ts';
-import { queueOf } from './shared/queue-url.ts';
+import type { Invocation } from './registry/command.ts';
+import { queueOf } from './with-queue/queue-url.ts';
 
 /** The exit code if a scenario is not proven, or if there is none. */
 const notProven = 1;
@@ -24,7 +24,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const away =
     queue === null
       ? null
-      : await (await import('./shared/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
+      : await (await import('./with-queue/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
   const change = away?.change ?? (await resolveAnyChange(project, args[0]!));
   const found = await readProof({ project, change, env }, away?.sent);
   const report = createRedactor(env).after(withoutControls).data(found);

@@ -14,8 +14,8 @@ import { loopOwner } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
 import { answer } from '../report/message.ts';
-import type { Invocation } from './shared/command.ts';
-import { confirmOn } from './shared/consent.ts';
+import type { Invocation } from './registry/command.ts';
+import { confirmOn } from './user/consent.ts';
 import { allRunsFolder, runsFolder, runFolder } from '../store/paths.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {

@@ -20,10 +20,10 @@ import { findProject, type Project } from '../store/project.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { readState } from '../store/state.ts';
 import { withoutControls } from '../text/controls.ts';
-import type { Invocation } from './shared/command.ts';
-import { confirmOn } from './shared/consent.ts';
-import { queueOf } from './shared/queue-url.ts';
-import { refuseAgents } from './shared/refuse-agents.ts';
+import type { Invocation } from './registry/command.ts';
+import { confirmOn } from './user/consent.ts';
+import { queueOf } from './with-queue/queue-url.ts';
+import { refuseAgents } from './user/refuse-agents.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, env, terminal } = invocation;
@@ -34,7 +34,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     const away =
       queue === null
         ? null
-        : await (await import('./shared/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
+        : await (await import('./with-queue/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
     const ref = { project, change: away?.change ?? (await resolveAnyChange(project, args[0]!)), env };
     const { render } = await readPullRequest(ref, await targetOf(ref, away?.sent.view), {
       repository: null,
@@ -48,7 +48,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   await checkRepository(ref);
   const queue = await queueOf(invocation, project);
   if (queue !== null) {
-    const { fetchCompleted } = await import('./shared/queued-land.ts');
+    const { fetchCompleted } = await import('./with-queue/queued-land.ts');
     await fetchCompleted(queue, ref, { force: Boolean(rawFlags.force), terminal });
   }
   const remoteName = (rawFlags.remote as string | undefined) ?? 'origin';
@@ -93,12 +93,12 @@ const readPullRequest = async (
   ref: ChangeRef,
   target: Change,
   { repository, sent }: { readonly repository: string | null; readonly sent: SentRun | null },
-): Promise<{ readonly title: string; readonly render: (longest?: number) => string }> => {
+): Promise<{ readonly title: string; readonly render: (maxLength?: number) => string }> => {
   const { root } = ref.project;
   const found = { report: await readProof(ref, sent), summary: summaryOf(target, root) };
   const { report, summary } = createRedactor(ref.env).after(withoutControls).data(found);
   const facts = { summary, issue: issueOf(target, root), repository };
-  return { title: pullRequestTitle(report), render: (longest) => pullRequestBody(report, facts, longest) };
+  return { title: pullRequestTitle(report), render: (maxLength) => pullRequestBody(report, facts, maxLength) };
 };
 
 const remoteUrl = async ({ root }: Project, name: string): Promise<string> => {

@@ -1,7 +1,7 @@
 import { userError } from '../errors.ts';
 import { isInsideIteration } from '../process/tree.ts';
-import type { Invocation } from './shared/command.ts';
-import { steerRuns } from './shared/steer.ts';
+import type { Invocation } from './registry/command.ts';
+import { steerRuns } from './runs/steer.ts';
 
 /** An agent may stop or pause a run, but not resume one that a person has paused. */
 export const run = async (invocation: Invocation): Promise<number> => {

@@ -5,10 +5,10 @@ import { topOf } from '../git/repository.ts';
 import { blockedOr } from '../git/call/blocked.ts';
 import { createBackup, treeOf } from '../git/checkpoint.ts';
 import { pathOf, toUtf8 } from '../git/paths.ts';
-import { type SkippedPath, parseSkipped, stillSkipped } from '../git/snapshot/skipped.ts';
+import { type SkippedPath, parseSkipped, stillSkipped } from '../git/tree-snapshots/skipped.ts';
 import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
-import { snapshotTree } from '../git/snapshot/trees.ts';
+import { snapshotTree } from '../git/tree-snapshots/snapshotter.ts';
 import { commitsAfter } from '../store/commits-after.ts';
 import { openNotes } from '../store/notes.ts';
 import { lockChange } from '../store/run-lock.ts';
@@ -16,10 +16,10 @@ import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { joinLines, pluralise, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 import { checkRepository } from '../run/workspace/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../store/saved-checkpoints.ts';
-import { checkpointsFor } from './shared/checkpoints.ts';
+import { checkpointsFor } from './runs/checkpoints.ts';
 import { runFolder } from '../store/paths.ts';
 
 /** How many files are listed. */

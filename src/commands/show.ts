@@ -19,7 +19,7 @@ import { readTasks } from '../changes/tasks/read.ts';
 import { countTasks, type Task } from '../changes/tasks/task.ts';
 import { describeLastRun } from '../report/last-run-text.ts';
 import { safeJson } from '../text/controls.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);

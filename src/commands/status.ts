@@ -1,7 +1,7 @@
 import { deletedChanges, resolveAnyChange } from '../changes/sources.ts';
 import { findProject } from '../store/project.ts';
-import type { Invocation } from './shared/command.ts';
-import { showRun, showRuns } from './shared/show-status.ts';
+import type { Invocation } from './registry/command.ts';
+import { showRun, showRuns } from './runs/show-status.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd } = invocation;

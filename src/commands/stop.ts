@@ -1,5 +1,5 @@
-import type { Invocation } from './shared/command.ts';
-import { steerRuns } from './shared/steer.ts';
+import type { Invocation } from './registry/command.ts';
+import { steerRuns } from './runs/steer.ts';
 
 export const run = (invocation: Invocation): Promise<number> =>
   steerRuns(invocation, invocation.rawFlags.now === true ? 'stop' : 'stop-after-iteration');

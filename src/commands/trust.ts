@@ -1,7 +1,7 @@
 import { readConfig } from '../config/file.ts';
 import { userError } from '../errors.ts';
 import { answer } from '../report/message.ts';
-import { refuseAgents } from './shared/refuse-agents.ts';
+import { refuseAgents } from './user/refuse-agents.ts';
 import { findProject } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { renderSettings, renderTrust, toJson } from '../trust/render.ts';
@@ -9,9 +9,9 @@ import { checkTrust, trustVariable } from '../trust/check.ts';
 import { hashOfAll, settingsOf } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
 import { taskFileSettings } from '../trust/task-files.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 import { introduction, question } from '../run/require-trust.ts';
-import { confirmOn } from './shared/consent.ts';
+import { confirmOn } from './user/consent.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);

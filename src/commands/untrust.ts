@@ -1,6 +1,6 @@
 import { findProject } from '../store/project.ts';
 import { dropTrust } from '../trust/store.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 export const run = async ({ cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);

@@ -8,7 +8,7 @@ import { say } from '../report/message.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { safeJson } from '../text/controls.ts';
 import { pluralise } from '../text/format.ts';
-import type { Invocation } from './shared/command.ts';
+import type { Invocation } from './registry/command.ts';
 
 /** The exit code if something must be fixed. */
 const invalid = 1;

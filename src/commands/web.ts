@@ -8,8 +8,8 @@ import { findProject } from '../store/project.ts';
 import { inUrl, isLoopback } from '../web/http/served-names.ts';
 import { usualPort } from '../web/http/server.ts';
 import { startWeb, type WebOptions } from '../web/serve.ts';
-import type { Invocation } from './shared/command.ts';
-import { queueOf } from './shared/queue-url.ts';
+import type { Invocation } from './registry/command.ts';
+import { queueOf } from './with-queue/queue-url.ts';
 
 /** Serves a page that shows and steers the runs of a project, until a signal. */
 export const run = async (invocation: Invocation): Promise<number> => {
@@ -25,7 +25,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
     readOnly: rawFlags.readOnly === true,
     publicUrl: urlOf(rawFlags.url),
     tls: tlsOf(invocation),
-    remote: queue === null ? null : (await import('./shared/queued-web.ts')).remoteRunsIn(queue, { project, env }),
+    remote: queue === null ? null : (await import('./with-queue/queued-web.ts')).remoteRunsIn(queue, { project, env }),
   };
   const signals = onStopSignals(() => {});
   try {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { projectKey } from '../cluster/project-key.ts';
+import type { WorkerOptions } from '../cluster/worker/options.ts';
 import { runWorker } from '../cluster/worker/worker.ts';
 import { parseFlags } from '../config/resolve.ts';
 import { parseValue } from '../config/values.ts';
@@ -12,25 +13,59 @@ import { maxTimerMs } from '../process/timers.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { secondsTime } from '../text/format.ts';
 import { findProject } from '../store/project.ts';
-import type { Invocation } from './shared/command.ts';
-import { repositoryAt, type RemoteRepository, withQueue } from './shared/queue.ts';
+import type { Invocation } from './registry/command.ts';
+import { repositoryAt, type RemoteRepository, withQueue } from './with-queue/queue.ts';
 import { labelsOf } from './queue/add.ts';
 
 /** Runs changes from the queue until a signal. The first one drains the worker, the second one stops its agents. */
 export const run = async (invocation: Invocation): Promise<number> => {
-  const { rawFlags, cwd } = invocation;
-  const env = { ...invocation.env, ...(typeof rawFlags.queue === 'string' && { SPOOL_QUEUE: rawFlags.queue }) };
+  const env = workerEnv(invocation);
   const terminal = redactedTerminal(invocation.terminal, env);
+  const request = await readRequest(invocation, env);
+  const log = (line: string) => terminal.log(`${secondsTime(new Date())} ${line}\n`);
+  return withQueue(invocation, 'spool worker', async (database) => {
+    const signals = onDrainSignals(log);
+    log(readyLine(request));
+    try {
+      await runWorker({ ...request, database, log, drain: signals.drain, stop: signals.stop });
+      return 0;
+    } finally {
+      signals.dispose();
+    }
+  });
+};
+
+const workerEnv = ({ env, rawFlags }: Invocation): NodeJS.ProcessEnv => ({
+  ...env,
+  ...(typeof rawFlags.queue === 'string' && { SPOOL_QUEUE: rawFlags.queue }),
+});
+
+type WorkerRequest = Omit<WorkerOptions, 'database' | 'log' | 'drain' | 'stop'>;
+
+const readRequest = async (invocation: Invocation, env: NodeJS.ProcessEnv): Promise<WorkerRequest> => {
+  const { rawFlags } = invocation;
   const name = nameOf(rawFlags.name);
-  const slots = countOf(rawFlags.slots);
-  const leaseMs = leaseOf(rawFlags.lease);
-  const publishUnfinishedMs = checkpointOf(rawFlags.checkpoint);
-  const labels = labelsOf(rawFlags.label);
-  const settings = parseFlags(
-    pick(rawFlags, ['allowAll', 'allow', 'deny', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace']),
-  );
-  const metrics = metricsOf(rawFlags.metrics);
-  const repositories = await repositoriesOf(invocation);
+  return {
+    name,
+    host: hostname(),
+    slots: countOf(rawFlags.slots),
+    leaseMs: leaseOf(rawFlags.lease),
+    publishUnfinishedMs: checkpointOf(rawFlags.checkpoint),
+    labels: labelsOf(rawFlags.label),
+    settings: parseFlags(pick(rawFlags, agentFlags)),
+    metrics: metricsOf(rawFlags.metrics),
+    repositories: await repositoriesOf(invocation),
+    folder: folderOf(invocation, env, name),
+    env,
+    withheld,
+    secrets: secretFiles(env),
+  };
+};
+
+/** Flags about what the agents of this worker may do. */
+const agentFlags = ['allowAll', 'allow', 'deny', 'sandbox', 'sandboxAllow', 'sandboxWrite', 'stopGrace'];
+
+const folderOf = ({ rawFlags, cwd }: Invocation, env: NodeJS.ProcessEnv, name: string): string => {
   const folder =
     typeof rawFlags.folder === 'string' ? resolve(cwd, rawFlags.folder) : join(dataFolder(env), 'worker', name);
   if (isWithin(realPath(folder), realPath(userFolder(env))))
@@ -40,44 +75,24 @@ export const run = async (invocation: Invocation): Promise<number> => {
       "must not be inside Spool's own state folder, where agents cannot work",
       folder,
     );
-  const log = (line: string) => terminal.log(`${secondsTime(new Date())} ${line}\n`);
-  return withQueue(invocation, 'spool worker', async (database) => {
-    const [drain, stop] = [new AbortController(), new AbortController()];
-    const signals = onStopSignals(() => {
-      log(
-        'Draining: running iterations finish, then their changes go back to the queue. Press Ctrl-C again to stop them now.',
-      );
-      drain.abort();
-    });
-    signals.kill.addEventListener('abort', () => stop.abort());
+  return folder;
+};
+
+const onDrainSignals = (log: (line: string) => void) => {
+  const [drain, stop] = [new AbortController(), new AbortController()];
+  const signals = onStopSignals(() => {
     log(
-      `${name} is ready: ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${repositories.map(({ project }) => project).join(', ')}`,
+      'Draining: running iterations finish, then their changes go back to the queue. Press Ctrl-C again to stop them now.',
     );
-    try {
-      await runWorker({
-        database,
-        name,
-        host: hostname(),
-        slots,
-        labels,
-        repositories,
-        leaseMs,
-        publishUnfinishedMs,
-        folder,
-        env,
-        withheld,
-        secrets: secretFiles(env),
-        settings,
-        metrics,
-        log,
-        drain: drain.signal,
-        stop: stop.signal,
-      });
-      return 0;
-    } finally {
-      signals.dispose();
-    }
+    drain.abort();
   });
+  signals.kill.addEventListener('abort', () => stop.abort());
+  return { drain: drain.signal, stop: stop.signal, dispose: signals.dispose };
+};
+
+const readyLine = ({ name, slots, repositories }: WorkerRequest): string => {
+  const projects = repositories.map(({ project }) => project).join(', ');
+  return `${name} is ready: ${slots} ${slots === 1 ? 'slot' : 'slots'}, ${projects}`;
 };
 
 /** Variables with which a program reaches the database. `SPOOL_QUEUE` is withheld in any case. */

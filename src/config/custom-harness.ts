@@ -200,9 +200,11 @@ const withoutModel = (args: readonly string[]): string[] =>
 
 const decoderOf = (name: unknown, known: readonly Harness[], bad: Declaration['bad']): Harness['output']['decoder'] => {
   if (name === 'plain') return () => plainDecoder;
-  const harness = known.find((candidate) => candidate.name === name);
+  // The others have no output of a CLI.
+  const usable = known.filter(({ acp }) => !acp?.only);
+  const harness = usable.find((candidate) => candidate.name === name);
   if (!harness)
-    throw bad(`must have "plain" or the name of a harness as "decoder": ${known.map((one) => one.name).join(', ')}`);
+    throw bad(`must have "plain" or the name of a harness as "decoder": ${usable.map((one) => one.name).join(', ')}`);
   return harness.output.decoder;
 };
 

@@ -8,7 +8,7 @@ export type NotifyTarget =
   | { readonly kind: 'ntfy'; readonly url: URL; readonly topic: string };
 
 /** What a notification can be about. */
-export const notifyKinds = ['complete', 'blocked', 'failed', 'limit', 'interrupted', 'waiting', 'refused'] as const;
+export const notifyKinds = ['complete', 'blocked', 'failed', 'limit', 'interrupted', 'waiting', 'rejected'] as const;
 
 export type NotifyKind = (typeof notifyKinds)[number];
 

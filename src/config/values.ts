@@ -134,12 +134,12 @@ const parseMoney = (text: string): number | null => {
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Ten years: adding it to the current time gives a valid date. */
-const longestMs = 3650 * units.d;
+const maxMs = 3650 * units.d;
 
 const parseDuration = (text: string): number | null => {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);
   const ms = match ? Math.round(Number(match[1]) * units[match[2] as keyof typeof units]) : null;
-  return ms === null || ms > longestMs ? null : ms;
+  return ms === null || ms > maxMs ? null : ms;
 };
 
 const parseNames = (text: string): string[] | null => {

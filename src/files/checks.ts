@@ -1,5 +1,6 @@
 import { constants, lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
+import { fileId } from './stamp.ts';
 import { atPath, systemProblem, userError } from '../errors.ts';
 
 /*
@@ -91,7 +92,7 @@ export const identityOf = (folder: string): string | null => {
     if (stats === undefined) return null;
     const above = aboveSpool(folder);
     const around = above === null ? undefined : statSync(above, { throwIfNoEntry: false });
-    return `${stats.dev}/${stats.ino} in ${around?.dev}/${around?.ino}`;
+    return `${fileId(stats)} in ${around && fileId(around)}`;
   } catch (error) {
     if (isMissing(error)) return null;
     if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafeLink(folder, 'folder');

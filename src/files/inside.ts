@@ -17,7 +17,7 @@ import {
 } from './checks.ts';
 import { filesBelow } from './folders.ts';
 import { folderNames, ignoredFolderNames } from './read.ts';
-import { longestText, readSafely } from './safe.ts';
+import { maxText, readSafely } from './safe.ts';
 
 /*
  * Reads files of a project or a worktree that a clone or an agent may have written, such as specifications. No link below
@@ -26,7 +26,7 @@ import { longestText, readSafely } from './safe.ts';
  */
 
 /** Returns the text of a file; null if it does not exist. Throws if it is a link, not a regular file, or too large. */
-export const readInside = (root: string, path: string, limit = longestText): Buffer | null => {
+export const readInside = (root: string, path: string, limit = maxText): Buffer | null => {
   const file = join(root, path);
   if (isBelow(file)) return readSafely(file, limit);
   const stats = statsInside(root, path, 'file');

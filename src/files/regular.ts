@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { isMissing, O_NONBLOCK } from './checks.ts';
-import { longestText } from './safe.ts';
+import { maxText } from './safe.ts';
 
 /**
  * Reads a file of the user or of git, from a byte offset. Returns null if it does not exist, is not a regular file, or is
@@ -30,7 +30,7 @@ export const readRegular = (
 /** Returns the text of a file of the user or of git; empty if it cannot be read, or is larger than any real text. */
 export const textIfReadable = (path: string): string => {
   try {
-    return readRegular(path, { limit: longestText })?.toString('utf8') ?? '';
+    return readRegular(path, { limit: maxText })?.toString('utf8') ?? '';
   } catch {
     return '';
   }

@@ -44,7 +44,7 @@ import {
 const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND } = constants;
 
 /** Maximum size of a file that is read; real texts are much shorter. */
-export const longestText = 16 * 1024 * 1024;
+export const maxText = 16 * 1024 * 1024;
 
 export type Access = 'read' | 'write' | 'append' | 'update' | 'create';
 
@@ -122,7 +122,7 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
 const existing = new Set<string>();
 
 /** Returns the contents of a file; null if it does not exist. Throws if it is larger than `limit`. */
-export const readSafely = (path: string, limit = longestText): Buffer | null => {
+export const readSafely = (path: string, limit = maxText): Buffer | null => {
   let opened: Opened;
   try {
     if (!existing.has(path) && lstatSync(path, { throwIfNoEntry: false }) === undefined && checkFolder(dirname(path)))

@@ -6,7 +6,7 @@ export const readBlobs = async (cwd: string, ids: readonly string[]): Promise<Re
   const sizes = await batch(cwd, '--batch-check', ids);
   const small = sizes.split('\n').flatMap((line) => {
     const [, id, size] = /^(\w+) blob (\d+)$/.exec(line) ?? [];
-    return id !== undefined && Number(size) <= largest ? [id] : [];
+    return id !== undefined && Number(size) <= maxBlob ? [id] : [];
   });
   const contents = await batch(cwd, '--batch', small);
   const found = new Map<string, Buffer>();
@@ -26,7 +26,7 @@ export const missingBlobs = async (cwd: string, ids: readonly string[]): Promise
   (await batch(cwd, '--batch-check', ids)).split('\n').flatMap((line) => /^(\w+) missing$/.exec(line)?.[1] ?? []);
 
 /** In bytes. No source that people write is larger. */
-const largest = 1024 * 1024;
+const maxBlob = 1024 * 1024;
 
 const batch = async (cwd: string, mode: '--batch' | '--batch-check', ids: readonly string[]): Promise<string> => {
   if (ids.length === 0) return '';

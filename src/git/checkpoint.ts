@@ -2,8 +2,8 @@ import type { Redactor } from '../secrets/redact.ts';
 import { git } from './call/git.ts';
 import { noFetch } from './call/inert.ts';
 import { type CommitStore, inStore } from './commit-store.ts';
-import { covers, type SkippedPath } from './snapshot/skipped.ts';
-import { snapshotTree } from './snapshot/trees.ts';
+import { covers, type SkippedPath } from './tree-snapshots/skipped.ts';
+import { snapshotTree } from './tree-snapshots/snapshotter.ts';
 import type { WorkTree } from './work-tree.ts';
 
 /** A snapshot of a work tree, as a commit that is on no branch. */

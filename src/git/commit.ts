@@ -1,7 +1,7 @@
 import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
-import { longestSecret } from '../secrets/redact.ts';
+import { maxRedactedLength } from '../secrets/redact.ts';
 import { git, type GitResult } from './call/git.ts';
 import { toUtf8 } from './paths.ts';
 import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
@@ -164,7 +164,7 @@ const indexLines = ({ staged, toCommit, uncommitted }: Lines): string => {
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength - longestSecret) ||
+  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength - maxRedactedLength) ||
   `git commit exited with code ${code}`;
 
 /** A hook may print as much as a whole test run. The caller redacts its output and shortens it to this length. */

@@ -1,7 +1,7 @@
 import type { Checkpoint } from './checkpoint.ts';
 import { git } from './call/git.ts';
-import { namesIn } from './snapshot/ignored.ts';
-import type { SkippedPath } from './snapshot/skipped.ts';
+import { namesIn } from './tree-snapshots/ignored.ts';
+import type { SkippedPath } from './tree-snapshots/skipped.ts';
 import type { WorkTree } from './work-tree.ts';
 
 export interface Target {

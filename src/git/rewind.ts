@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 import { type FileDiff, diffTrees } from './diff.ts';
 import { git } from './call/git.ts';
 import { fileAt, pathOf, toUtf8, statsOfName } from './paths.ts';
-import { ignoredBy } from './snapshot/ignored.ts';
-import { covers, type SkipReason } from './snapshot/skipped.ts';
-import { type TreeSnapshot, type SnapshotterOptions, snapshotTree } from './snapshot/trees.ts';
+import { ignoredBy } from './tree-snapshots/ignored.ts';
+import { covers, type SkipReason } from './tree-snapshots/skipped.ts';
+import { type TreeSnapshot, type SnapshotterOptions, snapshotTree } from './tree-snapshots/snapshotter.ts';
 import type { WorkTree } from './work-tree.ts';
 
 export interface RewindPlan {

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { longestText } from '../files/safe.ts';
+import { maxText } from '../files/safe.ts';
+import { isSameFile, stampOf } from '../files/stamp.ts';
 import { readRegular } from '../files/regular.ts';
 import { foldersUp } from '../process/trusted-path.ts';
 import { realPath } from '../process/which.ts';
@@ -110,7 +111,7 @@ export const isInWorkTree = (cwd: string, root: string): boolean =>
 /** On a file system that ignores case, one folder has several real paths. */
 const isSameFolder = (one: string, other: string): boolean => {
   const [first, second] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
+  return isSameFile(first, second);
 };
 
 /**
@@ -140,13 +141,10 @@ const gitFolderAt = (dotGit: string): string | null => {
 };
 
 const firstLine = (path: string): string | null =>
-  readRegular(path, { limit: longestText })?.toString('utf8').split('\n')[0] ?? null;
+  readRegular(path, { limit: maxText })?.toString('utf8').split('\n')[0] ?? null;
 
 /** Changes if the file is replaced or written to. */
-export const fingerprint = (file: string | Buffer): string => {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
-};
+export const fingerprint = (file: string | Buffer): string => stampOf(statSync(file, { throwIfNoEntry: false }));
 
 /** Returns false if `.git` is gone or was replaced: git would use another repository. */
 export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || dotGitSignature(root) === dotGit;
@@ -206,7 +204,7 @@ export const headLogSize = (tree: WorkTree): number => statSync(headLog(tree), {
 
 /** Returns the moves of HEAD since its reflog had that size; empty if there is no reflog. */
 export const headLogSince = (tree: WorkTree, size: number): { readonly from: string; readonly to: string }[] => {
-  const news = readRegular(headLog(tree), { from: size, limit: longestText })?.toString('latin1') ?? '';
+  const news = readRegular(headLog(tree), { from: size, limit: maxText })?.toString('latin1') ?? '';
   const steps = news.split('\n').filter(Boolean);
   return steps.map((step) => {
     const [from = '', to = ''] = step.split(' ');
@@ -259,7 +257,7 @@ const headText = ({ gitDir }: WorkTree): string | null => textOf(join(gitDir, 'H
 
 const textOf = (path: string): string | null => {
   try {
-    return readRegular(path, { limit: longestText })?.toString('utf8') ?? null;
+    return readRegular(path, { limit: maxText })?.toString('utf8') ?? null;
   } catch {
     return null;
   }

@@ -7,10 +7,11 @@ import { markdownTasks } from '../changes/tasks/format.ts';
 import type { Task } from '../changes/tasks/task.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { anyPath, namesIn } from '../files/bytes.ts';
+import { stampOf } from '../files/stamp.ts';
 import { checkOnce, isMissing } from '../files/checks.ts';
 import { readRegular } from '../files/regular.ts';
 import { readInside } from '../files/inside.ts';
-import { longestText } from '../files/safe.ts';
+import { maxText } from '../files/safe.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
@@ -189,9 +190,7 @@ const contentOf = (root: string, path: string, change: Planning): Buffer | strin
   const file = resolve(root, path);
   try {
     // Commands follow links, even below `.spool`.
-    const bytes = isPlanning(change, path)
-      ? readInside(root, path)
-      : readRegular(anyPath(file), { limit: longestText });
+    const bytes = isPlanning(change, path) ? readInside(root, path) : readRegular(anyPath(file), { limit: maxText });
     return bytes ?? identityOf(file, 'size');
   } catch (error) {
     return isMissing(error) ? null : identityOf(file, (error as NodeJS.ErrnoException).code ?? '');
@@ -203,8 +202,7 @@ const identityOf = (file: string, why: string): string | null => {
   try {
     const stats = statSync(anyPath(file), { throwIfNoEntry: false });
     if (stats === undefined) return null;
-    const { dev, ino, size, mtimeMs, ctimeMs } = stats;
-    return `${unreadable}${stats.isDirectory() ? 'a folder' : `${why} ${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`}`;
+    return `${unreadable}${stats.isDirectory() ? 'a folder' : `${why} ${stampOf(stats)}`}`;
   } catch {
     return `${unreadable}${why}`;
   }

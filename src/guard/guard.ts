@@ -13,7 +13,7 @@ import {
   movedTasks,
   type Memory,
   newOpenParents,
-  settle,
+  expectEdits,
   type Tampering,
   withAccepted,
   withTasksOf,
@@ -139,7 +139,7 @@ const acceptedIn = (folder: string, memory: Memory): Memory => {
 /** Edits since the last agent ended are those of the user, unless Spool was killed before it ended. */
 const unsettledIn = (memory: Memory, goal: Goal): Tampering[] => {
   if (isEmpty(memory)) return [];
-  return differencesNow(memory.working ? memory : settle(memory, wholeState(goal, memory)), goal);
+  return differencesNow(memory.working ? memory : expectEdits(memory, wholeState(goal, memory)), goal);
 };
 
 const wholeState = (goal: Goal, { expected, created }: Memory): GoalState =>

@@ -77,7 +77,7 @@ export const expectTasks = ({ taskTitles, parentTasks }: Pick<GoalState, 'taskTi
 });
 
 /** Makes the edits of the user part of the expected goal. `hashes` must have all keys of the goal and of the memory. */
-export const settle = (memory: Memory, goal: GoalState): Memory => {
+export const expectEdits = (memory: Memory, goal: GoalState): Memory => {
   const { hashes, closed, tasksKey } = goal;
   const isKnown = (key: string) => key in memory.seen || key in memory.expected;
   const wasCreated = new Set(memory.created);
@@ -100,7 +100,10 @@ export const settle = (memory: Memory, goal: GoalState): Memory => {
   };
 };
 
-export const beforeAgent = (memory: Memory, goal: GoalState): Memory => ({ ...settle(memory, goal), working: true });
+export const beforeAgent = (memory: Memory, goal: GoalState): Memory => ({
+  ...expectEdits(memory, goal),
+  working: true,
+});
 
 /** Not for an empty memory: the agent would have created everything. */
 export const afterAgent = (memory: Memory, { keys, closed, hashes }: GoalState): Memory => {

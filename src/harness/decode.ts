@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../ralph/agent-events.ts';
+import type { DecodedEvent } from './decoded-event.ts';
 import type { Decoder } from './harness.ts';
 import { createLineSplitter } from './lines.ts';
 
@@ -6,8 +6,8 @@ import { createLineSplitter } from './lines.ts';
  * Turns the bytes of a process into events. Characters split between chunks are joined, lines end only at "\n", and the
  * plain lines of one chunk become one event.
  */
-export const createEventStream = (decoder: Decoder, onEvent: (event: AgentEvent) => void) => {
-  const onEvents = (events: readonly AgentEvent[]) => events.forEach(onEvent);
+export const createEventStream = (decoder: Decoder, onEvent: (event: DecodedEvent) => void) => {
+  const onEvents = (events: readonly DecodedEvent[]) => events.forEach(onEvent);
   let plain = '';
   let understood = false;
   let notUnderstood = 0;

@@ -1,19 +1,20 @@
-import type { AgentError, AgentEvent, Denial, TurnEnd } from '../ralph/agent-events.ts';
-import { longestSecret, type Redactor } from '../secrets/redact.ts';
+import type { AgentError, AgentEvent, TurnEnd } from '../ralph/agent-events.ts';
+import { maxRedactedLength, type Redactor } from '../secrets/redact.ts';
 import { findErrorLine } from './error-line.ts';
+import type { DecodedEvent, DenialDetails, DeniedCall, Remedy } from './decoded-event.ts';
 import type { Harness } from './harness.ts';
-import { longestMessage, notAllowed, problemEvent } from './problem.ts';
+import { maxMessage, notAllowed, problemEvent } from './problem.ts';
 
 /** How many of the last lines are searched for the reason if the events do not report an error. */
 const keptLines = 20;
 const keptLength = 4000;
-const longestLine = 500;
+const maxLine = 500;
 
 interface DiagnosisOptions {
   readonly allowAll: boolean;
   readonly redactor: Redactor;
-  /** What allows a denied tool, if that is not a setting of the agent. */
-  readonly howToAllow?: () => string;
+  /** Returns what can be done about a call that the agent denied by itself; null for only its own setting. */
+  readonly remedyFor?: (call: DeniedCall) => Remedy | null;
 }
 
 /**
@@ -21,14 +22,11 @@ interface DiagnosisOptions {
  * every error. Agents that are not signed in, or that do not trust the folder, often report it only on stderr and by
  * exit code.
  */
-export const createDiagnosis = (
-  harness: Harness,
-  { allowAll, redactor, howToAllow }: DiagnosisOptions,
-  onEvent: (event: AgentEvent) => void,
-) => {
+export const createDiagnosis = (harness: Harness, options: DiagnosisOptions, onEvent: (event: AgentEvent) => void) => {
+  const { allowAll, redactor } = options;
   /** Longer than they are shown: they are redacted before they are shortened. */
   const stderr: string[] = [];
-  const denials = createDenials(harness, allowAll, howToAllow);
+  const denials = createDenials(harness, options);
   let explained = false;
   let truncated: AgentEvent | null = null;
 
@@ -37,12 +35,12 @@ export const createDiagnosis = (
   let hasEvents = false;
 
   return {
-    observe(event: AgentEvent): void {
+    observe(event: DecodedEvent): void {
       if (event.type === 'stderr' && event.text.trim() !== '')
-        stderr.push(event.text.trim().slice(0, longestLine + longestSecret));
+        stderr.push(event.text.trim().slice(0, maxLine + maxRedactedLength));
       if (stderr.length > keptLines) stderr.shift();
       if (event.type === 'text' && event.plain) stdoutEnd = lastPart(stdoutEnd, event.text);
-      if (event.type === 'denied') return onEvent({ ...event, ...denials.add(event) });
+      if (event.type === 'denied') return onEvent(denials.add(event));
       if (event.type === 'tool' || (event.type === 'text' && !event.plain)) hasEvents = true;
       if (event.type !== 'error') return onEvent(event);
       // Reported only if there is no other error: it does not explain why the output stopped.
@@ -51,14 +49,14 @@ export const createDiagnosis = (
         return;
       }
       explained = true;
-      const message = redactor.beginningOf(event.message, longestMessage);
+      const message = redactor.beginningOf(event.message, maxMessage);
       onEvent(withAdvice({ ...event, message }, harness, allowAll));
     },
     end({ end, exitCode }: TurnEnd): void {
       if (explained) return;
       if (end === 'exited' && exitCode !== 0) {
         const stdout = linesOf(redactor.endOf(stdoutEnd, keptLength));
-        const lines = (all: readonly string[]) => all.map((line) => redactor.beginningOf(line, longestLine));
+        const lines = (all: readonly string[]) => all.map((line) => redactor.beginningOf(line, maxLine));
         const last = { stdout: lines(stdout), stderr: lines(stderr), hasEvents };
         return onEvent(withAdvice(exitProblem(harness, exitCode!, last), harness, allowAll));
       }
@@ -69,7 +67,7 @@ export const createDiagnosis = (
 
 /** Joins two texts and returns at least what is searched of the end, and as much more as a secret is long. */
 const lastPart = (before: string, text: string): string => {
-  const length = keptLength + longestSecret;
+  const length = keptLength + maxRedactedLength;
   if (text.length >= length) return text.slice(-length);
   const all = before + text;
   // Not at every event: each time, the end is copied.
@@ -105,29 +103,54 @@ const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, al
 };
 
 /** `--allow-all`, unless it was given or does not help, and the agent's own setting. */
-const permissionAdvice = (
-  harness: Harness,
-  tools: readonly string[],
-  allowAll: boolean,
-  howToAllow?: () => string,
-): string => {
-  const setting = howToAllow ? howToAllow() : harness.permissions?.howToAllow?.(tools);
+const permissionAdvice = (harness: Harness, tools: readonly string[], allowAll: boolean): string => {
+  const setting = harness.permissions?.howToAllow?.(tools);
   return [...(allowAll ? [] : ['run with --allow-all']), ...(setting ? [setting] : [])].join(', or ');
 };
 
-const mostTools = 10;
+/** How many tools or rules a message names. */
+const maxNamed = 10;
 
 /** Collects the denied tools. The message of each denial names all tools denied so far. */
-const createDenials = (harness: Harness, allowAll: boolean, howToAllow?: () => string) => {
+const createDenials = (harness: Harness, { allowAll, redactor, remedyFor }: DiagnosisOptions) => {
   const tools = new Set<string>();
+  /** Tools that only a setting of the agent allows. */
+  const unruled = new Set<string>();
+  const rules = new Set<string>();
+  const reasons = new Set<string>();
   let flagHelps = !allowAll;
+  const name = (names: Set<string>, text: string) => {
+    if (names.size < maxNamed) names.add(text);
+  };
+
+  const remedy = (found: Remedy | null, tool: string): void => {
+    if (found === null) return name(unruled, tool);
+    if ('reason' in found) {
+      flagHelps = false;
+      return name(reasons, redactor.oneLine(found.reason, maxLine));
+    }
+    // A rule without its secret would not help.
+    if (redactor.text(found.add) === found.add) name(rules, JSON.stringify(found.add));
+  };
+
+  const advice = (): string => {
+    const setting = unruled.size === 0 ? '' : harness.permissions?.howToAllow?.([...unruled]);
+    const remedies = [
+      ...(flagHelps ? ['run with --allow-all'] : []),
+      ...(rules.size === 0 ? [] : [`add ${[...rules].join(', ')} to "permissions.allow" in .spool/config.json`]),
+      ...(setting ? [setting] : []),
+    ];
+    return [...reasons, ...(remedies.length === 0 ? [] : [remedies.join(', or ')])].map((text) => `; ${text}`).join('');
+  };
+
   return {
-    add({ tool, byRule }: Denial): Pick<Denial, 'message' | 'allowAllHelps'> {
-      if (tools.size < mostTools) tools.add(tool);
+    add({ call, remedy: given, ...event }: DecodedEvent & { type: 'denied' } & DenialDetails): AgentEvent {
+      const { tool, byRule } = event;
+      name(tools, tool);
       if (byRule) flagHelps = false;
-      const advice = permissionAdvice(harness, [...tools], !flagHelps, howToAllow);
-      const message = `${notAllowed(harness.title, [...tools])}${advice === '' ? '' : `; ${advice}`}`;
-      return { message, ...(flagHelps && { allowAllHelps: true }) };
+      remedy(given ?? (call && remedyFor?.(call)) ?? null, tool);
+      const message = `${notAllowed(harness.title, [...tools])}${advice()}`;
+      return { ...event, message, ...(flagHelps && { allowAllHelps: true }) };
     },
   };
 };

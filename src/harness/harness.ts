@@ -1,6 +1,7 @@
 import type { SandboxNeeds } from '../process/sandbox-types.ts';
-import type { AgentErrorKind, AgentEvent, Usage } from '../ralph/agent-events.ts';
+import type { AgentErrorKind, Usage } from '../ralph/agent-events.ts';
 import type { AgentMode } from './agent-mode.ts';
+import type { DecodedEvent } from './decoded-event.ts';
 import type { TranslateRules } from './permissions/own-rules.ts';
 import type { Problem } from './problem.ts';
 
@@ -46,14 +47,33 @@ interface Acp {
   readonly only?: true;
   /** Unless the user chooses another. */
   readonly defaultMode: AgentMode;
-  /** Called for each process, with the environment that it would get. */
-  readonly start: (env: NodeJS.ProcessEnv) => AcpStart | Promise<AcpStart>;
-  /** The ID of the mode to work in, if it has several. */
+  /** Called for each process, with the environment that it would get and the job of its first turn. */
+  readonly start: (env: NodeJS.ProcessEnv, job: Pick<Job, 'model' | 'allowAll'>) => AcpStart | Promise<AcpStart>;
+  /** The ID of the mode to work in, if it has several: one in which it asks for permissions. */
   readonly sessionMode?: string;
+  /** The mode with --allow-all, if its own sandbox is in the way otherwise. Not used if a rule denies something. */
+  readonly allowAllMode?: string;
+  /** `start` chooses the model: a session cannot. */
+  readonly modelAtStart?: true;
   /** The ID of its option for the model, if that is not of the category "model". */
   readonly modelOption?: string;
+  /** It continues when its stdin is closed, so it is ended by a signal. */
+  readonly needsSignal?: true;
+  readonly quirks?: AcpQuirks;
   /** Files and folders that it reads only when it starts; relative ones are in the folder in which it works. */
   readonly readAtStart?: (env: NodeJS.ProcessEnv) => readonly string[];
+}
+
+/** What an agent says differently from the protocol. */
+export interface AcpQuirks {
+  /** Whether a piece of a message comes from its CLI, not from the model. It is shown, but not searched for the promise. */
+  readonly isAside?: (piece: unknown) => boolean;
+  /** Whether an update says that the turn has failed (true) or continues (false); null if it says neither. */
+  readonly hasFailed?: (update: unknown) => boolean | null;
+  /** Whether a tool call has failed because a rule in its own settings denies it. */
+  readonly isDenied?: (update: unknown) => boolean;
+  /** Its answer to a prompt has the usage of the last step only, so the usage of the turn is unknown. */
+  readonly partialUsage?: true;
 }
 
 /** How one process is started. */
@@ -62,6 +82,8 @@ export interface AcpStart {
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly details?: AcpDetails;
+  /** Called when the process is ready. Resolves to why it must not be used, or to null. */
+  readonly whyUnsafe?: (stop: AbortSignal) => Promise<string | null>;
 }
 
 /** What an agent reports outside of the protocol. None of these promises reject. */
@@ -147,9 +169,9 @@ export interface Job {
 /** Turns the output of one process into events. */
 export interface Decoder {
   /** Returns null for a line it does not know. Such a line is treated as plain text, never as an error. */
-  stdout(line: string): readonly AgentEvent[] | null;
+  stdout(line: string): readonly DecodedEvent[] | null;
   /** Returns the events that a line on stderr implies, in addition to the `stderr` event for the line itself. */
-  stderr?(line: string): readonly AgentEvent[];
+  stderr?(line: string): readonly DecodedEvent[];
   /** Called once, after the last line. */
-  end(): readonly AgentEvent[];
+  end(): readonly DecodedEvent[];
 }

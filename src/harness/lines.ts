@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /** In characters. No event is longer; a longer line is plain text and is passed on in pieces. */
-const longestLine = 16 * 1024 * 1024;
-const longestPlainLine = 32 * 1024;
+const maxLine = 16 * 1024 * 1024;
+const maxPlainLine = 32 * 1024;
 
 interface LineSink {
   /** A whole line without its "\n". */
@@ -18,7 +18,7 @@ export const createLineSplitter = (sink: LineSink) => {
   const decoder = new StringDecoder('utf8');
   let held = '';
   /** Set from the first character of a line: inspecting `held` later would copy it. */
-  let longest = longestLine;
+  let max = maxLine;
   let overlong = false;
   let first = true;
 
@@ -47,9 +47,9 @@ export const createLineSplitter = (sink: LineSink) => {
       overlong = false;
       return end + 1;
     }
-    if (held === '') longest = sink.plain && text[start] !== '{' ? longestPlainLine : longestLine;
+    if (held === '') max = sink.plain && text[start] !== '{' ? maxPlainLine : maxLine;
     held += text.slice(start);
-    if (!overlong && held.length <= longest) return text.length;
+    if (!overlong && held.length <= max) return text.length;
     sink.piece(held);
     held = '';
     overlong = true;

@@ -34,6 +34,7 @@ export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): 
 const obstacle = (harness: Harness, { isSandboxed, isWorker, platform }: ModeCircumstances): string | null => {
   if (!harness.acp) return `${harness.title} cannot keep running between iterations`;
   if (isSandboxed) return 'a sandbox ends with each iteration';
+  // It must be able to end everything of an iteration at any time.
   if (isWorker) return 'workers start a process for each iteration';
   // Elsewhere, what a tool leaves running cannot be found while the agent lives on.
   if (platform !== 'linux') return `it is only supported on Linux`;

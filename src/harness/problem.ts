@@ -1,4 +1,5 @@
 import type { AgentErrorKind, AgentEvent } from '../ralph/agent-events.ts';
+import type { DecodedEvent, DenialDetails } from './decoded-event.ts';
 import { resetTime, retryAfter } from './reset-time.ts';
 
 export interface Problem {
@@ -30,10 +31,10 @@ export const problemEvent = ({ message, status = null, headers = null, ...said }
 };
 
 /** In characters. The response of a provider can be a whole page. */
-export const longestMessage = 2000;
+export const maxMessage = 2000;
 
 const withStatus = (message: string, status: number): string =>
-  message.length > longestMessage ? `HTTP ${status}: ${message}` : `${message} (HTTP ${status})`;
+  message.length > maxMessage ? `HTTP ${status}: ${message}` : `${message} (HTTP ${status})`;
 
 export const truncated = (agent: string, why: string): AgentEvent => ({
   type: 'error',
@@ -42,7 +43,7 @@ export const truncated = (agent: string, why: string): AgentEvent => ({
 });
 
 /** The diagnosis adds the advice and the tools denied before. */
-export const denied = (agent: string, tool: string, facts: { byRule?: true } = {}): AgentEvent => ({
+export const denied = (agent: string, tool: string, facts: { byRule?: true } & DenialDetails = {}): DecodedEvent => ({
   type: 'denied',
   tool,
   ...facts,

@@ -7,7 +7,7 @@ export const resetTime = (message: string, now: Date): number | null => plausibl
 
 /** A time further away than any limit lasts was misread. */
 const plausible = (at: number | null, now: Date): number | null =>
-  at === null || Number.isNaN(at) || at > now.getTime() + longestMs ? null : at;
+  at === null || Number.isNaN(at) || at > now.getTime() + maxMs ? null : at;
 
 /**
  * Returns when a provider wants to be asked again, from the headers of its response: `retry-after` in seconds or as an
@@ -26,7 +26,7 @@ export const retryAfter = (headers: Readonly<Record<string, unknown>>, now: Date
 
 const isAmount = (text: string): boolean => /^\d{1,10}(?:\.\d{1,10})?$/.test(text);
 
-const longestMs = 32 * 86_400_000;
+const maxMs = 32 * 86_400_000;
 
 const read = (message: string, now: Date): number | null => {
   const stamp = /(?:\||resets?_at\W{1,4})(\d{10})\b/i.exec(message)?.[1];

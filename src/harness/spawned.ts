@@ -7,6 +7,8 @@ import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from './harness.ts';
 import type { AgentTurn, OpenSession, SessionScope, TurnObserver } from './session.ts';
 import { environmentOf, ownRulesOf } from './permissions/own-rules.ts';
+import type { DeniedCall } from './decoded-event.ts';
+import { remedyFor } from './permissions/remedy.ts';
 import { agentProgram } from './program.ts';
 import { runProcess } from '../process/run.ts';
 import { knownVersion } from './version.ts';
@@ -33,15 +35,21 @@ const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => 
   if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);
   const version = () => knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: turn.sandbox, harness });
-  const own = ownRulesOf(harness, turn.permissions, { root: realPath(turn.cwd), home: env.HOME ?? null });
+  const roots = { root: realPath(turn.cwd), home: env.HOME ?? null };
+  const own = ownRulesOf(harness, turn.permissions, roots);
   const args = await harness.launch.args({ ...job, version, asSuperuser: process.getuid?.() === 0 });
   const aborting = new AbortController();
   const abort = (why: AbortReason | null) => {
     if (why) aborting.abort(why);
   };
-  const diagnosis = createDiagnosis(harness, { allowAll: job.allowAll, redactor: turn.redactor }, (event) =>
-    abort(observer.onEvent(event)),
-  );
+  const advice = {
+    allowAll: job.allowAll,
+    redactor: turn.redactor,
+    // Rules that allow something do not apply to a reviewer.
+    remedyFor: (call: DeniedCall) =>
+      job.isReview ? null : remedyFor(harness, call, { rules: turn.permissions, roots }),
+  };
+  const diagnosis = createDiagnosis(harness, advice, (event) => abort(observer.onEvent(event)));
   const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.observe(event));
   const watchdog = createWatchdog(turn.deadlines, abort);
   const launch = {

@@ -10,7 +10,7 @@ import { denied, problemEvent, truncated } from './problem.ts';
  */
 export const createStreamJsonDecoder = (title: string): Decoder => {
   const tools = createToolNames();
-  const denials = createReportedDenials(title);
+  const denials = createReportedDenials(title, tools);
   let started = false;
   let lastResult: unknown = null;
   let resetsAtMs: number | null = null;
@@ -59,7 +59,7 @@ interface ReportedDenials {
   has(toolUseId: string): boolean;
 }
 
-const createReportedDenials = (title: string): ReportedDenials => {
+const createReportedDenials = (title: string, tools: ToolNames): ReportedDenials => {
   const ids = new Set<string>();
   return {
     add: (denial) => {
@@ -67,7 +67,9 @@ const createReportedDenials = (title: string): ReportedDenials => {
       const id = textAt(denial, 'tool_use_id') ?? tool;
       if (ids.has(id)) return [];
       ids.add(id);
-      return [denied(title, tool)];
+      const input = field(denial, 'tool_input');
+      const call = input === undefined ? tools.call(id) : { tool, input };
+      return [denied(title, tool, call === null ? {} : { call })];
     },
     has: (id) => ids.has(id),
   };
@@ -88,7 +90,7 @@ const messageEvents = (event: unknown, tools: ToolNames): AgentEvent[] => {
         case 'tool_use':
           return {
             type: 'tool',
-            tool: tools.add(textAt(block, 'id'), textAt(block, 'name')),
+            tool: tools.add(textAt(block, 'id'), textAt(block, 'name'), field(block, 'input')),
             title: toolTitle(field(block, 'input')),
           };
         case 'redacted_thinking':

@@ -1,10 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
+import { stampOf } from '../files/stamp.ts';
 import { runProgram } from '../process/run-program.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import type { Harness } from './harness.ts';
 
 const patienceMs = 15_000;
-const longestOutput = 64 * 1024;
+const maxOutput = 64 * 1024;
 
 export interface Question {
   readonly binary: string;
@@ -42,7 +43,7 @@ const answerOf = async (
   question: Omit<Question, 'sandbox' | 'harness'>,
   started?: (pid: number) => void,
 ): Promise<Answer | null> => {
-  const { code, stdout, stderr } = await runProgram({ ...question, started, patienceMs, longestOutput });
+  const { code, stdout, stderr } = await runProgram({ ...question, started, patienceMs, maxOutput });
   return code === null ? null : { code, text: stdout + stderr };
 };
 
@@ -81,7 +82,7 @@ export const knownVersion = async (question: Omit<Question, 'args'>): Promise<st
 const identityOf = async (binary: string): Promise<string> => {
   try {
     const path = await realpath(binary);
-    return `${path} ${(await stat(path)).mtimeMs}`;
+    return `${path} ${stampOf(await stat(path))}`;
   } catch {
     return binary;
   }

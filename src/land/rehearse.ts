@@ -1,30 +1,20 @@
-import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { createFolderInside } from '../files/write-inside.ts';
 import { addDetached } from '../git/linked-worktrees.ts';
 import { blobAt } from '../git/branches.ts';
 import { type Conflict, rebaseOnto } from '../git/rebase.ts';
 import { toUtf8 } from '../git/paths.ts';
-import { runShell, type ShellResult, type ShellRun } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
-import { allowedEnvironment } from '../process/scope.ts';
 import { setLandingNote } from '../store/added-context.ts';
 import { isTaskList, mergeCopies } from '../changes/copies.ts';
-import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
+import { hideWorktreesFromGit } from '../store/folders.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { joinLines } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { changedFiles, deciderHashes } from '../trust/command-files.ts';
 import { visible } from '../text/escape-hidden.ts';
-import { provision } from '../run/workspace/provision.ts';
-import { openSandboxFor } from '../run/sandbox.ts';
-import { exitCodeOf, type StopSignals } from '../process/signals.ts';
-import type { CommandResult } from '../proof/next-ledger.ts';
-import { gateCommands } from '../ralph/plan.ts';
-import { runWithoutResults, runWithReports } from '../run/gate/command-results.ts';
 import type { Landing } from './landing.ts';
 import { type LandProof, proveLanding } from './prove.ts';
-import { landLog } from '../store/paths.ts';
+import { throwIfStopped } from './stopped.ts';
+import { verifyLanding } from './verify.ts';
 
 export interface Rehearsed {
   /** The commit to which the base can be moved. */
@@ -47,7 +37,7 @@ export const rehearse = async (landing: Landing): Promise<Rehearsed> => {
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
   if (rebased.kind === 'conflict') return reportConflict(landing, rebased.files.map(toUtf8));
   const { commit } = rebased;
-  const commands = await verify(landing);
+  const commands = await verifyLanding(landing);
   throwIfStopped(stopSignals);
   return { commit, proof: landing.settings.proof && (await proveLanding(landing, { commit, commands })) };
 };
@@ -71,12 +61,6 @@ const resolveConflict =
     return merged.kind === 'merged' ? merged.bytes : null;
   };
 
-/** Called only before the base is moved: after that, a landing is not interrupted. */
-const throwIfStopped = (stopSignals: StopSignals): void => {
-  const signal = stopSignals.received();
-  if (signal !== null) throw userError('interrupted', exitCodeOf(signal), 'nothing was moved');
-};
-
 /** Limits for file names in a prompt. */
 const maxNameLength = 200;
 const maxNames = 20;
@@ -97,78 +81,4 @@ const reportConflict = (landing: Landing, files: readonly string[]): never => {
   if (!dryRun) setLandingNote({ project, change, env }, note);
   const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
   throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
-};
-
-type RunCommand = (extra: Pick<ShellRun, 'env' | 'onStdout'>) => Promise<ShellResult>;
-
-/**
- * Runs the commands in the staging worktree, which is set up like the worktree of a run. Returns their results, with the
- * tests that they have reported.
- */
-const verify = async (landing: Landing): Promise<CommandResult[]> => {
-  const { project, change, env, cwd, say, stopSignals, staging, prefix } = landing;
-  const { options, proof, sandbox: isSandboxed, checkIn } = landing.settings;
-  const commands = gateCommands({ verify: landing.settings.commands, scenarioCommands: proof?.scenarioCommands ?? {} });
-  if (commands.length === 0) return [];
-  makeRalphFolder(project, change);
-  const logFile = landLog(project, change);
-  const log = relative(project.root, logFile);
-  const tagPrefix = tagForPath(staging);
-  const root = join(staging, prefix);
-  createFolderInside(staging, prefix);
-  const opening = isSandboxed
-    ? openSandboxFor({ project, options, cwd, env, stop: stopSignals.stop }, tagPrefix, [])
-    : null;
-  const sandbox = await opening?.catch((error: unknown) => {
-    throwIfStopped(stopSignals);
-    throw error;
-  });
-  const redactor = createRedactor(env);
-  const shellOptions = { env: allowedEnvironment(env), logFile, stopSignals, redactor, sandbox: sandbox ?? null };
-  const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
-    const result = await outcome;
-    throwIfStopped(stopSignals);
-    return result === 'passed';
-  };
-
-  const checkSetup = () =>
-    checkIn(root, (path) => commandLine('git', 'diff', landing.base, landing.branch, '--', path));
-  const setUpAndVerify = async () => {
-    if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
-    if (!(await passes(provision({ ...shellOptions, project, options, root, tagPrefix, checkSetup }))))
-      throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
-    const deciding = deciderHashes(root, commands);
-    const results: CommandResult[] = [];
-    for (const command of commands) {
-      // The setup or an earlier command may have changed files.
-      checkSetup();
-      say(`Verifying: ${redactor.text(command)}`);
-      const run: RunCommand = (extra) =>
-        runShell({
-          ...shellOptions,
-          ...extra,
-          env: { ...shellOptions.env, ...extra.env },
-          command,
-          cwd: root,
-          tag: `${tagPrefix}/verify`,
-          timeoutMs: options.verifyTimeout,
-          stopGraceMs: options.stopGrace,
-        });
-      const files = { root, sandbox: shellOptions.sandbox, env };
-      const { result, tests } = proof
-        ? await runWithReports({ ...files, patterns: proof.reports }, run)
-        : { result: await runWithoutResults(files, run), tests: [] };
-      if (!(await passes(Promise.resolve(result.outcome))))
-        throw userError('land-verify-failed', redactor.text(command), log);
-      results.push({ ...result, command, tests });
-      const [changed] = changedFiles(root, deciding);
-      if (changed !== undefined) throw userError('land-gate-changed', redactor.text(command), changed);
-    }
-    return results;
-  };
-  try {
-    return await setUpAndVerify();
-  } finally {
-    await sandbox?.close();
-  }
 };

@@ -15,7 +15,7 @@ export interface GithubCall {
   readonly env: NodeJS.ProcessEnv;
   readonly stop: AbortSignal;
   readonly patienceMs: number;
-  readonly longestOutput: number;
+  readonly maxOutput: number;
   /** What needs gh, for messages: a flag or a command. */
   readonly needed: string;
 }
@@ -34,7 +34,7 @@ export type GithubAnswer =
  * in. Every other failure is an answer.
  */
 export const askGithub = async (call: GithubCall): Promise<GithubAnswer> => {
-  const { args, input, cwd, project, env, stop, patienceMs, longestOutput, needed } = call;
+  const { args, input, cwd, project, env, stop, patienceMs, maxOutput, needed } = call;
   const untrusted = untrustedAround(project);
   const path = env.PATH ?? '';
   const binary = trustedProgram('gh', path, untrusted);
@@ -47,7 +47,7 @@ export const askGithub = async (call: GithubCall): Promise<GithubAnswer> => {
     cwd,
     stop,
     patienceMs,
-    longestOutput,
+    maxOutput,
     isUselessIfCut: true,
   });
   const failure = (why: string, isTooLong = false): GithubAnswer => ({ ok: false, why, isTooLong });

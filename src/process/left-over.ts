@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
+import { isShell } from '../text/shell-names.ts';
 import { readProc } from './start-time.ts';
 import { processIds, taggedProcesses, terminateAll } from './tree.ts';
 
@@ -116,9 +117,12 @@ const newestAncestor = (from: Process, all: Processes, isOld: (each: Process) =>
 
 /** Tools are started by a shell or in a process group of their own. */
 const isHelper = (top: Process, all: Processes): boolean =>
-  top.group !== top.pid && top.group === all.get(top.parent)?.group && !isShell(top.pid);
+  top.group !== top.pid && top.group === all.get(top.parent)?.group && !startsTools(top.pid);
 
-const isShell = (pid: number): boolean => /^(?:(?:ba|da|z|k|mk|a|c|tc|fi)?sh|busybox|nu|pwsh)$/.test(programOf(pid));
+const startsTools = (pid: number): boolean => {
+  const program = programOf(pid);
+  return isShell(program) || /^(?:busybox|nu|pwsh)$/.test(program);
+};
 
 /** The name of the program file: a process can change its own name. */
 const programOf = (pid: number): string => {

@@ -12,7 +12,7 @@ export interface ProgramCall {
   readonly cwd?: string | undefined;
   readonly patienceMs: number;
   /** More characters of stdout and of stderr are cut off. */
-  readonly longestOutput: number;
+  readonly maxOutput: number;
   /** Ends the program once its stdout is longer than that, because a part of it is of no use. */
   readonly isUselessIfCut?: boolean;
   /** Abort to end the program. */
@@ -32,7 +32,7 @@ export interface ProgramOutput {
 /** Runs a program without a shell, and returns its output. Ends every process that it started. */
 export const runProgram = (call: ProgramCall): Promise<ProgramOutput> =>
   new Promise((resolve) => {
-    const { binary, args, env, stop, cwd = process.cwd(), patienceMs, longestOutput } = call;
+    const { binary, args, env, stop, cwd = process.cwd(), patienceMs, maxOutput } = call;
     const child = spawn(binary, args, {
       cwd,
       env: environmentIn(cwd, env),
@@ -54,8 +54,8 @@ export const runProgram = (call: ProgramCall): Promise<ProgramOutput> =>
     for (const source of ['stdout', 'stderr'] as const)
       child[source]?.setEncoding('utf8').on('data', (text: string) => {
         const whole = said[source] + text;
-        said[source] = whole.slice(0, longestOutput);
-        if (source === 'stderr' || whole.length <= longestOutput) return;
+        said[source] = whole.slice(0, maxOutput);
+        if (source === 'stderr' || whole.length <= maxOutput) return;
         isCut = true;
         if (call.isUselessIfCut) giveUp();
       });

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { childEnvironment } from './environment.ts';
-import { longestSecret, type Redactor } from '../secrets/redact.ts';
+import { maxRedactedLength, type Redactor } from '../secrets/redact.ts';
 import { type Launch, runProcess, type ProcessControl } from './run.ts';
 import { countTime } from './timers.ts';
 
@@ -82,7 +82,7 @@ const shellOf = (command: string) =>
 
 /** If the beginning of the text was cut off, it may begin in the middle of a secret. */
 const lastLines = (text: string, { isCut, redactor }: { isCut: boolean; redactor: Redactor }): string => {
-  const clean = redactor.endOf(text, isCut ? Math.max(0, text.length - longestSecret) : text.length);
+  const clean = redactor.endOf(text, isCut ? Math.max(0, text.length - maxRedactedLength) : text.length);
   const plain = stripVTControlCharacters(clean).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');
   return redactor.text(plain).trimEnd().split('\n').slice(-tailLines).join('\n').slice(-tailLength);
 };

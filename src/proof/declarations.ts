@@ -21,7 +21,7 @@ export const declarationsIn = (path: string, text: string): Declaration[] => {
 };
 
 /** Characters of a title. */
-const longestTitle = 1000;
+const maxTitle = 1000;
 
 const isComment = (before: string): boolean => /^\s*(?:\/\/|\*|\/\*|#|--|;)/.test(before);
 
@@ -36,7 +36,7 @@ const createPlaces = (text: string) => {
   let end = text.indexOf('\n');
   return (at: number): Place => {
     while (end !== -1 && end < at) [line, end] = [end + 1, text.indexOf('\n', end + 1)];
-    const before = text.slice(line, Math.min(at, line + longestTitle));
+    const before = text.slice(line, Math.min(at, line + maxTitle));
     return { indent: before.length - before.trimStart().length, isComment: isComment(before) };
   };
 };
@@ -72,7 +72,7 @@ const quoteFrom = (text: string, open: number): number | null => {
 };
 
 /** How far the table of a test may reach. */
-const longestTable = 20_000;
+const maxTable = 20_000;
 
 /** Returns the position of the title behind a table: `.each([…])('title'`. Must be called from left to right. */
 const createTableEnds = (text: string) => {
@@ -82,14 +82,14 @@ const createTableEnds = (text: string) => {
   return (open: number): number | null => {
     while (next < ends.length && ends[next]!.index < open) next++;
     const end = ends[next];
-    return end === undefined || end.index - open > longestTable ? null : end.index + end[0].length;
+    return end === undefined || end.index - open > maxTable ? null : end.index + end[0].length;
   };
 };
 
 const literalAt = (text: string, at: number): Pick<Declaration, 'title' | 'end'> | null => {
   const quote = text[at]!;
   let title = '';
-  for (let index = at + 1; index < text.length && index - at <= longestTitle; index++) {
+  for (let index = at + 1; index < text.length && index - at <= maxTitle; index++) {
     const char = text[index]!;
     if (char === quote) {
       const isJoined = /^\s{0,20}\+/.test(text.slice(index + 1, index + 22));
@@ -114,7 +114,7 @@ const named =
     let offset = 0;
     let isMarked = false;
     for (const line of text.split('\n')) {
-      const shown = line.slice(0, longestTitle);
+      const shown = line.slice(0, maxTitle);
       for (const { kind, pattern, mark } of isComment(shown) && !/^\s*#\[/.test(shown) ? [] : rules) {
         if (mark?.test(shown)) isMarked = true;
         const [, name] = pattern.exec(shown) ?? [];

@@ -19,7 +19,7 @@ interface Scope {
 }
 
 /** Comparisons, which take some seconds. After as many, only titles that are equal fit. */
-const mostComparisons = 1_000_000;
+const maxComparisons = 1_000_000;
 
 /**
  * Returns a function that finds the results of the test that a source file names. Reports do not say on which line a test
@@ -29,7 +29,7 @@ export const createMatcher = (results: readonly TestResult[]) => {
   const byFile = grouped(results.map(prepare));
   const withoutFile = scopeOf(byFile.get(null) ?? []);
   const scopes = new Map<string, Scope>();
-  let left = mostComparisons;
+  let left = maxComparisons;
   const scopeOfFile = (file: string): Scope => {
     const known = scopes.get(file);
     if (known !== undefined) return known;

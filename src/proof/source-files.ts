@@ -10,30 +10,30 @@ export interface SourceLinks {
   readonly problem: string | null;
 }
 
-const mostFiles = 50_000;
-const longestFile = 1024 * 1024;
-const mostLinks = 20_000;
+const maxFiles = 50_000;
+const maxFile = 1024 * 1024;
+const maxLinks = 20_000;
 
 /** Searches the tracked and new source files of a work tree for `@scenario` tags. Links are not followed. */
 export const readSourceLinks = async (root: string): Promise<SourceLinks> => {
   const all = ((await listedFiles(root)) ?? filesWithoutGit(root)).filter(isSource).toSorted();
   const links: SourceLink[] = [];
-  for (const file of all.slice(0, mostFiles)) {
+  for (const file of all.slice(0, maxFiles)) {
     const bytes = readIfSmall(root, file);
     if (bytes?.includes('@scenario') && !bytes.includes(0)) links.push(...linksInSource(file, bytes.toString('utf8')));
-    if (links.length > mostLinks) break;
+    if (links.length > maxLinks) break;
   }
-  const isCut = all.length > mostFiles || links.length > mostLinks;
+  const isCut = all.length > maxFiles || links.length > maxLinks;
   return {
-    links: links.slice(0, mostLinks),
-    problem: isCut ? `Only ${mostFiles} source files and ${mostLinks} @scenario tags are read.` : null,
+    links: links.slice(0, maxLinks),
+    problem: isCut ? `Only ${maxFiles} source files and ${maxLinks} @scenario tags are read.` : null,
   };
 };
 
 const readIfSmall = (root: string, file: string): Buffer | null => {
   try {
     const stats = statsIfInside(root, file);
-    return stats?.isFile() && stats.size <= longestFile ? readInside(root, file, longestFile) : null;
+    return stats?.isFile() && stats.size <= maxFile ? readInside(root, file, maxFile) : null;
   } catch {
     return null;
   }
@@ -54,7 +54,7 @@ const excluded = new Set(
 const filesWithoutGit = (root: string): string[] => {
   const found: string[] = [];
   const folders = [''];
-  while (folders.length > 0 && found.length <= mostFiles) {
+  while (folders.length > 0 && found.length <= maxFiles) {
     const folder = folders.pop()!;
     for (const entry of entriesOf(join(root, folder))) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;

@@ -30,12 +30,12 @@ export const linksInSource = (file: string, text: string): SourceLink[] => {
     const found = testAt({ declarations, next, start, at, content });
     if (found === undefined) return [];
     const test = found && { kind: found.kind, title: found.title, isName: found.isName, inactive: found.inactive };
-    return referencesIn(content.slice(0, longestLine)).map((id) => ({ id, file, line: index + 1, test }));
+    return referencesIn(content.slice(0, maxLine)).map((id) => ({ id, file, line: index + 1, test }));
   });
 };
 
 /** Characters. A longer line is generated. */
-const longestLine = 10_000;
+const maxLine = 10_000;
 
 interface Tag {
   readonly declarations: readonly Declaration[];
@@ -63,6 +63,6 @@ const testAt = ({ declarations, next, start, at, content }: Tag): Declaration | 
 
 /** Also for lines of comments without a mark of their own, and of Python's docstrings. */
 const isCommentAt = (content: string, at: number): boolean => {
-  const before = content.slice(Math.max(at - longestLine, 0), at);
+  const before = content.slice(Math.max(at - maxLine, 0), at);
   return before.trim() === '' || /(?:^|\s|[;,{(])(?:\/\/|\/?\*|#|--|;|%|<!--|"""|''')/.test(before);
 };

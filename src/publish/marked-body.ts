@@ -2,7 +2,7 @@ const begin = '<!-- spool: the text between these two marks is replaced by "spoo
 const end = '<!-- spool: end -->';
 
 /** The limit of GitHub. */
-const longestBody = 65_536;
+const maxBody = 65_536;
 
 /**
  * The body of a pull request. What people have written around the marks stays, and Spool's part gets the space that is
@@ -10,10 +10,10 @@ const longestBody = 65_536;
  *
  * @param render Returns a text of at most this length.
  */
-export const markedBody = (render: (longest: number) => string, before: string | null): string => {
+export const markedBody = (render: (maxLength: number) => string, before: string | null): string => {
   const [above, below] = around((before ?? '').replaceAll('\r\n', '\n'));
   const marks = `${begin}\n\n\n\n${end}\n`;
-  const text = render(longestBody - marks.length - above.length - below.length).trim();
+  const text = render(maxBody - marks.length - above.length - below.length).trim();
   return `${above}${begin}\n\n${text}\n\n${end}\n${below}`;
 };
 

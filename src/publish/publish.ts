@@ -40,7 +40,7 @@ export interface PublishRequest extends ChangeRef {
   readonly ready: boolean;
   readonly title: string;
   /** Markdown of at most this length, without secrets. */
-  readonly body: (longest: number) => string;
+  readonly body: (maxLength: number) => string;
   readonly stop: AbortSignal;
   /** Prints a line for the user. */
   say(line: string): void;

@@ -82,7 +82,7 @@ export const markReady = async (repository: GithubRepository, branch: string, nu
 
 const patienceMs = 60_000;
 /** Thirty bodies with escapes. */
-const longestOutput = 16 * 1024 * 1024;
+const maxOutput = 16 * 1024 * 1024;
 
 const ask = async (
   { project, env, stop, address, folder }: GithubRepository,
@@ -97,7 +97,7 @@ const ask = async (
     env,
     stop,
     patienceMs,
-    longestOutput,
+    maxOutput,
     needed: 'spool publish',
   });
   if (answer.ok) return answer.stdout;

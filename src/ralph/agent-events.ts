@@ -17,7 +17,7 @@ export type AgentEvent =
   /** stderr of the agent CLI: shown and logged, but not searched for the promise. */
   | { readonly type: 'stderr'; readonly text: string };
 
-export interface Denial {
+interface Denial {
   readonly tool: string;
   /** A rule of the user forbids it, which --allow-all does not override. */
   readonly byRule?: true;

@@ -33,7 +33,7 @@ export interface AgentPool {
    */
   next(nowMs: number, rung?: number): { readonly agent: AgentChoice; readonly freeAtMs: number };
   /** Records an attempt. Returns when to retry it; null if it counts as an iteration. */
-  settle(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null;
+  recordAttempt(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null;
 }
 
 export const createAgentPool = (options: AgentPoolOptions): AgentPool => {
@@ -61,7 +61,7 @@ export const createAgentPool = (options: AgentPoolOptions): AgentPool => {
       return { agent, freeAtMs: freeAt(agent) };
     },
 
-    settle(agent, record, nowMs) {
+    recordAttempt(agent, record, nowMs) {
       const before = stateOf(agent);
       const why = unavailability(record);
       // An agent that cannot run is skipped only if another agent can, now or after its cooldown.

@@ -4,7 +4,7 @@ import {
   type DeferredAttempt,
   type IterationRecord,
   maxListed,
-  type ProofReport,
+  type GateProof,
   type ReviewReport,
 } from './record.ts';
 
@@ -107,7 +107,7 @@ const boundGate = (gate: GateReport, redactor: RecordRedactor): GateReport => ({
   ...(gate.proof && { proof: boundProof(gate.proof, redactor) }),
 });
 
-const boundProof = (proof: ProofReport, { beginningOf }: RecordRedactor): ProofReport => ({
+const boundProof = (proof: GateProof, { beginningOf }: RecordRedactor): GateProof => ({
   ...proof,
   unproven: proof.unproven.slice(0, maxListed).map((each) => ({
     ...each,

@@ -1,5 +1,5 @@
 import { gateCommands, type GatePlan } from './plan.ts';
-import type { GateReport, GateRun, ProofReport, ReviewReport } from './record.ts';
+import type { GateReport, GateRun, GateProof, ReviewReport } from './record.ts';
 import type { Verdict } from './iteration.ts';
 import { isProven } from './proof-rows.ts';
 import { grouped } from './usage.ts';
@@ -8,7 +8,7 @@ import { grouped } from './usage.ts';
 export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
   gate === null || gate.passed || !verdict.completionFound
     ? verdict
-    : { ...verdict, completionFound: false, evidence: null, rejected: refusalOf(gate) };
+    : { ...verdict, completionFound: false, evidence: null, rejected: rejectionOf(gate) };
 
 /** Whether verify commands run after such an iteration, provided that the cheap checks pass. */
 export const runsCommands = (
@@ -40,10 +40,26 @@ export const wasInterrupted = ({ runs, review }: GateReport): boolean =>
 export const hasPassed = ({ outcome }: Pick<GateRun, 'outcome'>): boolean =>
   outcome === 'passed' || outcome === 'flaky';
 
+/** Whether a command failed by itself: it was not stopped on request. */
+export const hasFailed = ({ outcome }: Pick<GateRun, 'outcome'>): boolean =>
+  outcome === 'failed' || outcome === 'timed-out';
+
+type CommandAttempt = Pick<GateRun, 'outcome' | 'exitCode' | 'tail'>;
+
+/**
+ * Returns the result of a command that was retried if it failed (`retry` is null if it was not). The last attempt
+ * counts. The output is that of the failure.
+ */
+export const resultOf = (first: CommandAttempt, retry: CommandAttempt | null): CommandAttempt => {
+  const { outcome, exitCode, tail } = retry ?? first;
+  if (!hasPassed({ outcome })) return { outcome, exitCode, tail };
+  return retry ? { outcome: 'flaky', exitCode, tail: first.tail } : { outcome: 'passed', exitCode, tail: '' };
+};
+
 const maxNamed = 3;
 
-/** Returns in one line why the promise is not accepted. */
-export const refusalOf = (gate: GateReport): string => {
+/** Returns in one line why the promise is rejected. */
+export const rejectionOf = (gate: GateReport): string => {
   const { tampering, openTasks, conflicts = [], runs } = gate;
   const { tamperingCount = tampering.length, openTaskCount = openTasks.length } = gate;
   return [
@@ -62,7 +78,7 @@ export const refusalOf = (gate: GateReport): string => {
 };
 
 /** `2 of 3 scenarios are not proven: auth/login/works (the test "x" was skipped) and 1 more` */
-const describeUnproven = ({ count, unproven, unknown = [] }: ProofReport): string => {
+const describeUnproven = ({ count, unproven, unknown = [] }: GateProof): string => {
   if (count.total === 0) return 'the change has no scenarios';
   const open = count.total - count.proven;
   const named = unproven.slice(0, maxNamed).map(({ id, reason }) => `${id} (${reason})`);

@@ -3,7 +3,7 @@ import { type AgentSwitch, failed, type IterationRecord } from './record.ts';
 import { wasUnread } from './unread-context.ts';
 
 /** The rung that has its turn, from 1, and the switch that led to it. */
-export interface Turn {
+export interface LadderStep {
   readonly rung: number;
   readonly switched: AgentSwitch | null;
 }
@@ -19,10 +19,10 @@ export interface LastRecords {
  * Decides which rung of the ladder has its turn: the next one after two setbacks in a row on the same rung, the first one
  * after progress. The last rung stays. Returns null without a ladder.
  */
-export const nextTurn = (
+export const nextLadderStep = (
   { ladder, agents }: Pick<RunPlan, 'ladder' | 'agents'>,
   { last, earlier }: LastRecords,
-): Turn | null => {
+): LadderStep | null => {
   if (!ladder) return null;
   if (last === null) return { rung: 1, switched: null };
   const before = rungOf(last, agents);
@@ -71,7 +71,7 @@ const outcomeOf = (record: IterationRecord): Outcome | null => {
   if (failed(record)) return setback('failed');
   if (completionFound) return progress('kept its promise');
   if (wasUnread(record)) return null;
-  if (rejected !== null || gate?.passed === false) return setback('was refused', 'were refused');
+  if (rejected !== null || gate?.passed === false) return setback('was rejected', 'were rejected');
   if (ticked.length > 0) return progress(ticked.length === 1 ? 'completed a task' : `completed ${ticked.length} tasks`);
   if (changedNothing(record)) return setback('changed nothing');
   return gate?.passed && gate.runs.length > 0 ? progress('passed the checks') : null;

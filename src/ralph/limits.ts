@@ -39,6 +39,12 @@ export const limitReached = (limits: Limits, { elapsedMs, nowMs, usage }: Spent)
   return usage && overspent(limits, usage);
 };
 
+/** Returns how many milliseconds --max-duration and --until leave; 0 or less if one of them is reached. */
+export const timeLeft = (
+  { maxDurationMs, untilMs }: Pick<Limits, 'maxDurationMs' | 'untilMs'>,
+  { elapsedMs, nowMs }: Pick<Spent, 'elapsedMs' | 'nowMs'>,
+): number => Math.min(maxDurationMs - elapsedMs, untilMs - nowMs);
+
 /** The time that an agent may still take. */
 export interface Deadlines {
   readonly iterationMs: number;

@@ -65,7 +65,7 @@ const gateInterrupted = ({ iteration }: IterationRecord, host: LoopHost): Stop =
 
 /** Returns whether the attempt does not count, because the agent was not available. It is then repeated. */
 const deferIfUnavailable = (agent: AgentChoice, record: IterationRecord, pool: AgentPool, host: LoopHost): boolean => {
-  const untilMs = pool.settle(agent, record, nowMs(host));
+  const untilMs = pool.recordAttempt(agent, record, nowMs(host));
   if (untilMs === null) return false;
   const { deferred: _, ...attempt } = record;
   host.emit({ type: 'attempt-deferred', attempt, untilMs, atMs: nowMs(host), at: host.now().toISOString() });

@@ -1,7 +1,7 @@
 import type { AgentPool } from './agent-pool.ts';
 import type { Stop } from './events.ts';
-import { nextTurn } from './ladder.ts';
-import { limitReached } from './limits.ts';
+import { nextLadderStep } from './ladder.ts';
+import { limitReached, timeLeft } from './limits.ts';
 import { allUsage, type LoopHost, nowMs } from './loop-host.ts';
 import { outOfIterations } from './next-step.ts';
 import { type AgentChoice, agentKey, type RunPlan } from './plan.ts';
@@ -28,8 +28,8 @@ export const nextAttempt = async (
       await pause(plan, last, host);
       continue;
     }
-    const turn = nextTurn(plan, { last, earlier });
-    const { agent, freeAtMs } = pool.next(nowMs(host), turn?.rung);
+    const ladderStep = nextLadderStep(plan, { last, earlier });
+    const { agent, freeAtMs } = pool.next(nowMs(host), ladderStep?.rung);
     if (freeAtMs > nowMs(host)) {
       const tooLong = waitsTooLong(plan, host.totals(), { agent, freeAtMs });
       if (tooLong) return { stop: tooLong };
@@ -38,7 +38,7 @@ export const nextAttempt = async (
     }
     const notAdmitted = await host.admit();
     if (notAdmitted) return { stop: notAdmitted };
-    return { agent, ended: await runIteration({ plan, agent, turn, last }, host), isResumed: false };
+    return { agent, ended: await runIteration({ plan, agent, ladderStep, last }, host), isResumed: false };
   }
 };
 
@@ -90,5 +90,5 @@ const pause = async (plan: RunPlan, last: IterationRecord | null, host: LoopHost
   host.emit({ type: 'resumed', pausedMs: nowMs(host) - sinceMs, at: host.now().toISOString() });
 };
 
-const deadlineMs = ({ maxDurationMs, untilMs }: RunPlan['limits'], host: LoopHost): number =>
-  Math.min(untilMs, nowMs(host) + maxDurationMs - host.elapsedMs());
+const deadlineMs = (limits: RunPlan['limits'], host: LoopHost): number =>
+  nowMs(host) + timeLeft(limits, { elapsedMs: host.elapsedMs(), nowMs: nowMs(host) });

@@ -1,7 +1,7 @@
 import { failed, type IterationRecord } from './record.ts';
 import { type RunPlan } from './plan.ts';
 import { type Stop } from './events.ts';
-import { refusalOf } from './gate-result.ts';
+import { rejectionOf } from './gate-result.ts';
 import { limitReached, type Spent } from './limits.ts';
 import type { RunTotals } from './totals.ts';
 import { unreadContext, wasUnread } from './unread-context.ts';
@@ -82,7 +82,7 @@ const outOfReviews = (
   const { failed: count = 0 } = totals.reviews ?? {};
   if (!plan || !gate?.review || gate.review.verdict === 'pass' || count < plan.max) return null;
   const reviews = count === 1 ? '1 review' : `${count} reviews`;
-  const detail = `${reviews} did not pass (--max-reviews ${plan.max}): ${refusalOf(gate)}`;
+  const detail = `${reviews} did not pass (--max-reviews ${plan.max}): ${rejectionOf(gate)}`;
   return { cause: 'max-reviews', detail } satisfies Stop;
 };
 

@@ -5,7 +5,7 @@ export type IterationOutcome =
   | 'complete'
   /** It gave up. */
   | 'blocked'
-  /** It promised, and the promise was not accepted. */
+  /** It promised, and the promise was rejected. */
   | 'rejected'
   | 'interrupted'
   | 'failed'

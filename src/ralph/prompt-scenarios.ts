@@ -1,5 +1,5 @@
 import type { Scenario } from './proof.ts';
-import type { ProofReport } from './record.ts';
+import type { GateProof } from './record.ts';
 
 export interface ScenariosToProve {
   readonly scenarios: readonly Pick<Scenario, 'id' | 'title' | 'verify'>[];
@@ -33,7 +33,7 @@ export const describeScenarios = ({ scenarios, reports, redFirst }: ScenariosToP
 const maxUnproven = 20;
 
 /** Lists what is not proven yet, for the next iteration. */
-export const describeOpenProof = ({ count, unproven, unknown = [] }: ProofReport): string => {
+export const describeOpenProof = ({ count, unproven, unknown = [] }: GateProof): string => {
   const listed = unproven
     .slice(0, maxUnproven)
     .map(({ id, title, reason }) => `- \`${id}\` (${short(title)}): ${reason}`);

@@ -1,7 +1,7 @@
 import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { inFence } from './fence.ts';
 import { failed, type GateReport, type IterationRecord } from './record.ts';
-import { hasPassed, refusalOf } from './gate-result.ts';
+import { hasPassed, rejectionOf } from './gate-result.ts';
 import { isProven } from './proof-rows.ts';
 import { describeOpenProof, describeScenarios, type ScenariosToProve } from './prompt-scenarios.ts';
 import type { RunTotals } from './totals.ts';
@@ -127,18 +127,18 @@ const ending = (text: string) => (text.length > maxPartLength ? `…${text.slice
 
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.gate !== null && record.gate.tampering.length > 0)
-    return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that alone, and restore what is named here, regardless of who changed it. Then print the promise again if it is true.`;
+    return `You printed the promise, but it was rejected: ${rejectionOf(record.gate)}. This says nothing about the rest of your work: leave that alone, and restore what is named here, regardless of who changed it. Then print the promise again if it is true.`;
   // What went wrong is not for the agent: it may say how to permit something.
   if (record.gate?.review?.verdict === null)
     return 'You printed the promise and all checks have passed, but the review of your work ended without a verdict. This says nothing about your work: look at it again, and print the promise again if it is true.';
   if (record.rejected !== null)
-    return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
+    return `You printed the promise, but it was rejected: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
   if (failed(record))
     return `It failed: ${forAgent(record.error?.message, record)}. The files may contain half-finished work.`;
   if (record.completionFound)
     return 'You printed the promise, but more iterations were requested. Review the work again, with fresh eyes, and improve it.';
   if (record.gate?.passed === false)
-    return `It left the work in a state that does not pass the checks: ${beginning(refusalOf(record.gate))}.`;
+    return `It left the work in a state that does not pass the checks: ${beginning(rejectionOf(record.gate))}.`;
   return null;
 };
 

@@ -42,7 +42,7 @@ export interface IterationRecord {
   readonly completionFound: boolean;
   /** The text up to the accepted promise. */
   readonly evidence: string | null;
-  /** Why a printed promise was not accepted. */
+  /** Why a printed promise was rejected. */
   readonly rejected: string | null;
   /** The last tags that only mention the promise. */
   readonly mentions: readonly Mention[];
@@ -140,7 +140,7 @@ export interface GateReport {
   readonly conflicts?: readonly string[];
   readonly runs: readonly GateRun[];
   /** Which scenarios are proven; missing if the gate did not get that far, or if nothing names one. */
-  readonly proof?: ProofReport;
+  readonly proof?: GateProof;
   /** Missing if there was none: nothing reviews the work, or an earlier check failed. */
   readonly review?: ReviewReport;
 }
@@ -169,7 +169,7 @@ export interface ReviewReport {
 }
 
 /** What a gate says about the scenarios of the change. */
-export interface ProofReport {
+export interface GateProof {
   readonly count: ProofCount;
   /** With --require-scenarios. */
   readonly required?: true;

@@ -43,7 +43,7 @@ export const initialView = (
   tasks: null,
   uncommitted: [],
   elapsedMs: facts.previous?.elapsedMs ?? 0,
-  currentUsage: null,
+  currentUsage: facts.previous?.pending?.usage ?? null,
   waiting: null,
   requested: null,
   pausedAt: null,

@@ -1,6 +1,6 @@
 import { applyGate, runsCommands, wasInterrupted } from './gate-result.ts';
 import { observeIteration } from './iteration.ts';
-import type { Turn } from './ladder.ts';
+import type { LadderStep } from './ladder.ts';
 import { budgetAbort, deadlinesOf } from './limits.ts';
 import { allUsage, type LoopHost } from './loop-host.ts';
 import type { AgentChoice, RunPlan } from './plan.ts';
@@ -12,13 +12,13 @@ interface IterationRequest {
   readonly plan: RunPlan;
   readonly agent: AgentChoice;
   /** null without a ladder. */
-  readonly turn: Turn | null;
+  readonly ladderStep: LadderStep | null;
   readonly last: IterationRecord | null;
 }
 
 /** Runs one agent and returns its record, without the gate. */
 export const runIteration = async (
-  { plan, agent, turn, last }: IterationRequest,
+  { plan, agent, ladderStep, last }: IterationRequest,
   host: LoopHost,
 ): Promise<IterationRecord> => {
   const { finishedIterations, deferred } = host.totals();
@@ -26,8 +26,8 @@ export const runIteration = async (
   const started = host.now();
   const startMs = host.monotonicMs();
   // An attempt that was deferred has announced it.
-  if (turn?.switched && deferred.length === 0)
-    host.emit({ type: 'agent-switched', switched: turn.switched, at: started.toISOString() });
+  if (ladderStep?.switched && deferred.length === 0)
+    host.emit({ type: 'agent-switched', switched: ladderStep.switched, at: started.toISOString() });
   host.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
   const { text: prompt, contextId } = await host.prompt(iteration, last);
   const observer = observeIteration({ ...plan, trailer: host.trailer(agent) }, prompt);
@@ -65,7 +65,7 @@ export const runIteration = async (
     tasks: null,
     context: contextId,
     ticked,
-    ...(turn && { rung: turn.rung, ...(turn.switched && { switched: turn.switched }) }),
+    ...(ladderStep && { rung: ladderStep.rung, ...(ladderStep.switched && { switched: ladderStep.switched }) }),
     deferred,
   };
   return host.withoutSecrets(record);

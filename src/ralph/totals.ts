@@ -1,7 +1,7 @@
-import { failed, type DeferredAttempt, type IterationRecord, type ReviewReport } from './record.ts';
+import { failed, type DeferredAttempt, type IterationRecord } from './record.ts';
 import { type Usage } from './agent-events.ts';
 import type { ProofCount } from './proof.ts';
-import { addUsage, usageOf } from './usage.ts';
+import { addUsage, iterationUsage, usageOf } from './usage.ts';
 
 /** The numbers of a run that its limits and its summary use. */
 export interface RunTotals {
@@ -88,7 +88,7 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
     stalled: stuck ? totals.stalled + 1 : 0,
     denied: stuck && record.denied && !record.completionFound ? totals.denied + 1 : 0,
     tasksDone: record.tasks?.done ?? null,
-    usage: addUsage(totals.usage, usageOf([record, ...record.deferred, ...reviewsOf(record)])),
+    usage: addUsage(totals.usage, iterationUsage(record)),
     deferred: [],
     deferredSinceMs: null,
     ...addFiles(totals, record.git),
@@ -104,8 +104,6 @@ const proofAfter = ({ proof }: RunTotals, { gate }: IterationRecord): Pick<RunTo
   const count = gate?.proof?.count ?? proof;
   return count === undefined ? {} : { proof: count };
 };
-
-const reviewsOf = ({ gate }: IterationRecord): ReviewReport[] => (gate?.review ? [gate.review] : []);
 
 const addReview = (
   { reviews = { passed: 0, failed: 0, last: null } }: RunTotals,

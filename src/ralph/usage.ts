@@ -1,4 +1,5 @@
 import type { Usage } from './agent-events.ts';
+import type { IterationRecord } from './record.ts';
 
 /** Adds two usages. A value that is unknown in one of them counts as 0, and stays null if it is unknown in both. */
 export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
@@ -14,14 +15,23 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
   };
 };
 
-/** Returns the usage of a run, including deferred attempts that are not recorded yet. */
-export const totalUsage = ({
-  usage,
-  deferred,
-}: {
+/** What an iteration has used: its agent, the deferred attempts at it, and the review of its work. */
+export const iterationUsage = ({ usage, deferred, gate }: IterationUsage): Usage | null =>
+  usageOf([{ usage }, ...deferred, ...(gate?.review ? [gate.review] : [])]);
+
+type IterationUsage = Pick<IterationRecord, 'usage' | 'deferred' | 'gate'>;
+
+/** What the finished iterations of a run have used, and the deferred attempts at the next one. */
+export const totalUsage = ({ usage, deferred }: FinishedUsage): Usage | null => addUsage(usage, usageOf(deferred));
+
+interface FinishedUsage {
   readonly usage: Usage | null;
   readonly deferred: readonly { readonly usage: Usage | null }[];
-}): Usage | null => addUsage(usage, usageOf(deferred));
+}
+
+/** What a run has used so far, with its current iteration. */
+export const spentUsage = (view: FinishedUsage & { readonly currentUsage: Usage | null }): Usage | null =>
+  addUsage(totalUsage(view), view.currentUsage);
 
 export const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>
   attempts.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null);

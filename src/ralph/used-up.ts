@@ -1,6 +1,6 @@
 import { limitReached, limitsOf } from './limits.ts';
 import type { RunPlan } from './plan.ts';
-import { addUsage, totalUsage } from './usage.ts';
+import { spentUsage } from './usage.ts';
 import type { RunView } from './view.ts';
 
 /** A limit that a run has reached, so that it cannot start another iteration. */
@@ -30,7 +30,7 @@ export const usedUp = (
       '--max-iterations',
       [String(maxIterations), String(finishedIterations + maxIterations)],
     );
-  const usage = addUsage(totalUsage(view), view.currentUsage);
+  const usage = spentUsage(view);
   switch (limitReached(limits, { elapsedMs, nowMs: 0, usage })?.cause) {
     case 'max-duration':
       return found(`run for ${flagDuration(elapsedMs)}`, '--max-duration', [

@@ -15,7 +15,7 @@ export interface AgentLineOptions {
 }
 
 /** The maximum length of a tool call in a log. */
-const longestToolText = 200;
+const maxToolText = 200;
 
 /** Renders what an agent says and does. */
 export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, root }: AgentLineOptions) => {
@@ -36,7 +36,7 @@ export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, 
     print(terminal.isInteractive ? message.split('\n').map(createLineRenderer(terminal)).join('\n') : message);
   };
   const printTool = (event: AgentEvent & { type: 'tool' }) => {
-    const columns = terminal.isInteractive ? terminal.columns : longestToolText;
+    const columns = terminal.isInteractive ? terminal.columns : maxToolText;
     print(style('cyan', truncate(`  ${toolText(event, { symbols, root: root() })}`, columns, symbols.ellipsis)));
   };
 

@@ -2,8 +2,9 @@ import { type RunEvent } from '../ralph/events.ts';
 import { agentKey } from '../ralph/plan.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { TaskCount } from '../ralph/record.ts';
-import { addUsage, totalUsage } from '../ralph/usage.ts';
+import { addUsage, spentUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
+import { countdown } from '../text/duration.ts';
 import { dayTime, duration, secondsTime } from '../text/format.ts';
 import { type DashboardRun, renderDashboard } from './render-dashboard.ts';
 import type { Canvas } from './canvas.ts';
@@ -11,7 +12,6 @@ import { costText } from './figures.ts';
 import { createFooter } from './footer.ts';
 import { allAllowed } from './introduction.ts';
 import { resultText } from './iteration-lines.ts';
-import { spentOf } from './live-figures.ts';
 import { messageLines } from './message.ts';
 import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
@@ -94,7 +94,7 @@ export const createDashboard = (terminal: Terminal, changes: readonly string[]):
       return {
         onEvent: (event, view) => {
           const before = runs.get(change) ?? idle;
-          usages.set(change, spentOf(view));
+          usages.set(change, spentUsage(view));
           const steps = stepsOf(event, view, { before, terminal });
           if (event.type === 'run-ended') leave(change);
           else if (runs.has(change)) runs.set(change, { ...before, ...progressOf(event, view, terminal) });
@@ -141,7 +141,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
       return { iteration: event.iteration, since: performance.now(), activity: 'working', waitsUntilMs: null };
     case 'reviewer':
     case 'agent': {
-      if (event.event.type === 'usage') return { usage: spentOf(view) };
+      if (event.event.type === 'usage') return { usage: spentUsage(view) };
       if (event.event.type !== 'tool') return {};
       return { activity: toolText(event.event, { symbols, root: view.workspace?.root ?? null }) };
     }
@@ -153,7 +153,7 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
       return { tasks: event.tasks };
     case 'iteration-finished': {
       const { tasks } = event.record;
-      return { tasks, tasksAtStart: tasks, usage: spentOf(view), activity: 'finishing the iteration' };
+      return { tasks, tasksAtStart: tasks, usage: spentUsage(view), activity: 'finishing the iteration' };
     }
     case 'waiting':
       return { waitsUntilMs: event.untilMs, activity: oneLine(event.why) };
@@ -183,10 +183,8 @@ const boardRun = (change: string, run: Progress): DashboardRun => ({
 });
 
 /** `waiting 1m 26s: usage limit of opencode: slow down (HTTP 429)` */
-const waitText = (untilMs: number, why: string): string => {
-  const leftMs = Math.max(0, untilMs - Date.now());
-  return `waiting ${duration(Math.ceil(leftMs / 1000) * 1000)} until ${dayTime(new Date(untilMs))}: ${why}`;
-};
+const waitText = (untilMs: number, why: string): string =>
+  `waiting ${duration(countdown(untilMs, Date.now()))} until ${dayTime(new Date(untilMs))}: ${why}`;
 
 /** `0:47`, `1:02:03` */
 const stopwatchText = (ms: number): string => {
@@ -253,7 +251,7 @@ const outcomeColumns: readonly Column<Outcome>[] = [
   },
   { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)), drop: 2 },
   { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)), drop: 4 },
-  { title: 'cost', numeric: true, value: ({ view }) => costText(view && totalUsage(view)) || '-', drop: 1 },
+  { title: 'cost', numeric: true, value: ({ view }) => costText(view && spentUsage(view)) || '-', drop: 1 },
   { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '', min: 16 },
 ];
 

@@ -16,7 +16,7 @@ export interface ShownIssue {
 const styles: Readonly<Record<ShownIssue['level'], Style>> = { error: 'red', warning: 'yellow', info: 'dim' };
 
 /** Longer messages are cut: they quote names from files. */
-const longestMessage = 1000;
+const maxMessage = 1000;
 
 /** Returns the issues below the names of their files, with their lines. A long message continues below its beginning. */
 export const renderIssues = (
@@ -31,7 +31,7 @@ export const renderIssues = (
       style('bold', visible(file)),
       ...own.flatMap(({ level, line, message }) => {
         const indent = ' '.repeat(width + levelWidth + 6);
-        const [first = '', ...rest] = wrap(indent + oneLine(message, longestMessage), columns, indent);
+        const [first = '', ...rest] = wrap(indent + oneLine(message, maxMessage), columns, indent);
         const start = `  ${lineText(line).padStart(width)}  ${style(styles[level], level.padEnd(levelWidth))}  `;
         return [start + first.slice(indent.length), ...rest];
       }),
@@ -45,7 +45,7 @@ const lineText = (line: number | null): string => (line === null ? '-' : String(
 
 /** `specs/auth/spec.md:12: error: …` */
 export const renderIssue = ({ file, line, level, message }: ShownIssue): string =>
-  `${visible(file)}${line === null ? '' : `:${line}`}: ${level}: ${oneLine(message, longestMessage)}`;
+  `${visible(file)}${line === null ? '' : `:${line}`}: ${level}: ${oneLine(message, maxMessage)}`;
 
 /** `1 error, 2 warnings` */
 export const countIssues = (issues: readonly ShownIssue[]): string => {

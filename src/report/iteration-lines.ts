@@ -1,5 +1,5 @@
 import type { IterationRecord, TaskCount } from '../ralph/record.ts';
-import { usageOf } from '../ralph/usage.ts';
+import { iterationUsage } from '../ralph/usage.ts';
 import { duration, lineChanges, pluralise, widthOf } from '../text/format.ts';
 import { costText, shortTokens } from './figures.ts';
 import { oneLine } from './shorten.ts';
@@ -27,7 +27,7 @@ export interface ResultText {
 
 /** Describes the result of an iteration. `tasksBefore` are those at its start. */
 export const resultText = (record: IterationRecord, tasksBefore: TaskCount | null, symbols: Symbols): ResultText => {
-  const usage = usageOf([record]);
+  const usage = iterationUsage(record);
   const facts = [
     duration(record.durationMs),
     tasksText(record, tasksBefore),
@@ -49,13 +49,13 @@ const verdictOf = (record: IterationRecord): Omit<ResultText, 'facts'> => {
     : { style: 'red', verdict: `${reason[0]!.toUpperCase()}${reason.slice(1)}` };
 };
 
-const longestTitle = 40;
+const maxTitle = 40;
 
 /** `1 task done (Parser)`, `3 tasks done`. */
 const tasksText = ({ tasks, ticked = [] }: IterationRecord, before: TaskCount | null): string => {
   const done = ticked.length || (tasks === null || before === null ? 0 : tasks.done - before.done);
   if (done <= 0) return '';
-  const title = ticked.length === 1 ? oneLine(ticked[0]!, longestTitle).replace(/^\d+(?:\.\d+)*[.)]? +/, '') : '';
+  const title = ticked.length === 1 ? oneLine(ticked[0]!, maxTitle).replace(/^\d+(?:\.\d+)*[.)]? +/, '') : '';
   return `${pluralise(done, 'task')} done${title === '' ? '' : ` (${title})`}`;
 };
 

@@ -1,4 +1,5 @@
 import type { IterationRecord } from '../ralph/record.ts';
+import { iterationUsage } from '../ralph/usage.ts';
 import { bar } from '../text/bar.ts';
 import { duration, lineChanges, someOf } from '../text/format.ts';
 import { costText } from './figures.ts';
@@ -26,7 +27,7 @@ export const renderIterationsTable = (records: readonly IterationRecord[], canva
 
 const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord>[] => {
   const longest = Math.max(0, ...records.map(({ durationMs }) => durationMs));
-  const highestCost = Math.max(0, ...records.map(({ usage }) => usage?.costUsd ?? 0));
+  const highestCost = Math.max(0, ...records.map((record) => iterationUsage(record)?.costUsd ?? 0));
   return [
     { title: '#', numeric: true, value: ({ iteration }) => String(iteration) },
     {
@@ -37,7 +38,7 @@ const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord
     {
       title: 'exit',
       numeric: true,
-      value: ({ exitCode, signal }) => (exitCode === null ? (signal ?? '-') : String(exitCode)),
+      value: exitOf,
       drop: 5,
     },
     { title: 'took', numeric: true, value: ({ durationMs }) => duration(durationMs) },
@@ -54,10 +55,10 @@ const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord
       value: ({ git }) => (git === null || git.filesChanged === 0 ? '-' : lineChanges(git)),
       drop: 9,
     },
-    { title: 'cost', numeric: true, value: ({ usage }) => costText(usage) || '-', drop: 2 },
+    { title: 'cost', numeric: true, value: (record) => costText(iterationUsage(record)) || '-', drop: 2 },
     {
       title: '',
-      value: ({ usage }) => bar(usage?.costUsd ?? null, highestCost, barWidth),
+      value: (record) => bar(iterationUsage(record)?.costUsd ?? null, highestCost, barWidth),
       style: () => 'yellow',
       drop: 6,
     },
@@ -74,4 +75,10 @@ const columnsFor = (records: readonly IterationRecord[]): Column<IterationRecord
     },
     { title: 'commit', value: ({ commit }) => commit?.slice(0, 8) ?? '-', drop: 10 },
   ];
+};
+
+/** An agent that stays running has no exit code. */
+const exitOf = ({ end, exitCode, signal }: IterationRecord): string => {
+  if (end === 'answered') return '';
+  return exitCode === null ? (signal ?? '-') : String(exitCode);
 };

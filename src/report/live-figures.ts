@@ -1,7 +1,7 @@
 import type { Usage } from '../ralph/agent-events.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { TaskCount } from '../ralph/record.ts';
-import { addUsage, totalUsage } from '../ralph/usage.ts';
+import { spentUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { pluralise } from '../text/format.ts';
 import { costText, shortTokens } from './figures.ts';
@@ -39,15 +39,12 @@ export const createLiveFigures = ({
       if (event.type === 'tasks-changed') tasks = event.tasks;
       if (event.type === 'iteration-finished') tasks = tasksAtStart = event.record.tasks ?? tasks;
       if (event.type === 'iteration-started' || event.type === 'review-started')
-        [toolCalls, lastTool, usage] = [0, '', spentOf(view)];
+        [toolCalls, lastTool, usage] = [0, '', spentUsage(view)];
       if (event.type !== 'agent' && event.type !== 'reviewer') return;
-      if (event.event.type === 'usage') usage = spentOf(view);
+      if (event.event.type === 'usage') usage = spentUsage(view);
       if (event.event.type !== 'tool') return;
       toolCalls++;
       if (showsTool) lastTool = toolText(event.event, { symbols, root: view.workspace?.root ?? null });
     },
   };
 };
-
-/** The usage of a run so far, with that of its current iteration. */
-export const spentOf = (view: RunView): Usage | null => addUsage(totalUsage(view), view.currentUsage);

@@ -10,7 +10,7 @@ export interface MarkdownLine {
 }
 
 /** A longer line is not prose. */
-const longestProse = 10_000;
+const maxProse = 10_000;
 
 /** Returns a function that renders the lines of one message, in order. */
 export const createMarkdown = ({ bullet }: Pick<Symbols, 'bullet'>): ((line: string) => MarkdownLine) => {
@@ -27,8 +27,7 @@ export const createMarkdown = ({ bullet }: Pick<Symbols, 'bullet'>): ((line: str
       fence = marks;
       return code(line);
     }
-    if (line.length > longestProse || line.includes('\t'))
-      return { spans: [{ text: line, style: null }], indent: null };
+    if (line.length > maxProse || line.includes('\t')) return { spans: [{ text: line, style: null }], indent: null };
     const heading = /^ {0,3}#{1,6} +(?=\S)/.exec(line)?.[0];
     if (heading !== undefined) {
       const bold = inline(line.slice(heading.length)).map(

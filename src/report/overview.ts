@@ -1,7 +1,7 @@
 import { asUserError } from '../errors.ts';
 import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/agent-events.ts';
-import { totalUsage } from '../ralph/usage.ts';
+import { spentUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Change } from '../changes/source.ts';
 import { problemText } from '../changes/problems.ts';
@@ -129,7 +129,7 @@ const describe = async (project: Project, id: string, view: RunView): Promise<Ch
     iteration,
     startedAt,
     endedAt,
-    usage: totalUsage(view),
+    usage: spentUsage(view),
     landed: await hasLanded(project, view),
   };
 };

@@ -1,4 +1,4 @@
-import { addUsage, totalUsage } from '../ralph/usage.ts';
+import { spentUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { dayTime, timeAgo } from '../text/format.ts';
 import { noteText } from './queue.ts';
@@ -22,7 +22,7 @@ export const queuedRow = (row: QueuedChange, view: RunView | null): RunRow => {
     startedAt: status === 'queued' || view === null ? row.queued_at.toISOString() : view.startedAt,
     endedAt: isOver ? (view?.endedAt ?? null) : null,
     elapsedMs: view === null ? 0 : timesNow(row, view).elapsedMs,
-    usage: view === null ? null : addUsage(totalUsage(view), row.state === 'running' ? view.currentUsage : null),
+    usage: view && spentUsage(view),
     activity: activityOf(row, view),
     leftovers: 0,
     archived: false,

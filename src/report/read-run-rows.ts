@@ -5,7 +5,7 @@ import { asUserError } from '../errors.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { ProofCount } from '../ralph/proof.ts';
 import type { TaskCount } from '../ralph/record.ts';
-import { addUsage, totalUsage } from '../ralph/usage.ts';
+import { spentUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';
@@ -178,7 +178,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
     startedAt,
     endedAt,
     elapsedMs: status === 'running' ? elapsedNow(project, view, now) : view.elapsedMs,
-    usage: addUsage(totalUsage(view), status === 'running' ? view.currentUsage : null),
+    usage: spentUsage(view),
     activity: redacted(redactor, activityOf({ ...view, status }, leftovers, request)),
     leftovers,
     archived: false,

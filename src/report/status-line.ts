@@ -1,3 +1,4 @@
+import { countdown } from '../text/duration.ts';
 import { duration } from '../text/format.ts';
 import { createFooter } from './footer.ts';
 import { joinFitting, truncate } from './shorten.ts';
@@ -27,7 +28,7 @@ export const createStatusLine = (terminal: Terminal, figures: () => readonly str
     log: footer.log,
     start(text: string, time: Clock): void {
       label = text;
-      clock = 'untilMs' in time ? () => Math.max(0, time.untilMs - Date.now()) : stopwatch(time.sinceMs);
+      clock = 'untilMs' in time ? () => countdown(time.untilMs, Date.now()) : stopwatch(time.sinceMs);
       footer.start();
     },
     stop: footer.stop,

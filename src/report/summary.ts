@@ -4,7 +4,7 @@ import { agentKey } from '../ralph/plan.ts';
 import { shortCountText } from '../ralph/proof-rows.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
 import type { IterationRecord } from '../ralph/record.ts';
-import { totalUsage } from '../ralph/usage.ts';
+import { spentUsage } from '../ralph/usage.ts';
 import { usedUp } from '../ralph/used-up.ts';
 import type { RunView } from '../ralph/view.ts';
 import { dayTime, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
@@ -41,7 +41,7 @@ export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): s
     ...line('Tasks', tasksText(view.tasks ?? facts.tasks ?? null, facts.openTasks ?? [])),
     ...line('Run', runText(view, facts.now)),
     ...line('Agent', rungFact(view)),
-    ...line('Spent', usageText(totalUsage(view))),
+    ...line('Spent', usageText(spentUsage(view))),
     ...line('Changed', changedText(view)),
     ...(view.uncommitted ?? []).flatMap((left) =>
       line(left.commit === undefined ? 'Uncommitted' : 'No branch', uncommittedText(left)),

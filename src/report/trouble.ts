@@ -1,4 +1,4 @@
-import { refusalOf } from '../ralph/gate-result.ts';
+import { rejectionOf } from '../ralph/gate-result.ts';
 import { type IterationOutcome, iterationOutcome } from '../ralph/outcome.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { oneLine } from './shorten.ts';
@@ -27,14 +27,14 @@ const reasonFor = (outcome: IterationOutcome, { blocked, rejected, error, gate }
   if (outcome === 'blocked') return blocked;
   if (outcome === 'rejected') return rejected;
   if (outcome === 'failed') return error?.message ?? '';
-  return outcome === 'checks-failed' && gate !== null ? refusalOf(gate) : null;
+  return outcome === 'checks-failed' && gate !== null ? rejectionOf(gate) : null;
 };
 
 /** `failed: the agent exited with code 3`; null if there is no reason. */
 export const reasonText = (record: IterationRecord, maxLength?: number): string | null => {
   const { result, reason } = outcomeOf(record);
   if (reason === null) return null;
-  return `${result === 'rejected' ? 'promise not accepted' : result}: ${oneLine(reason, maxLength)}`;
+  return `${result === 'rejected' ? 'promise rejected' : result}: ${oneLine(reason, maxLength)}`;
 };
 
 /** Why an iteration did not go well, in one line; null if it did, or if the user interrupted it. */
@@ -70,7 +70,7 @@ export const troublesOf = (records: readonly IterationRecord[]): Trouble[] => {
 
 const maxNumbers = 4;
 
-/** `#6 #7 promise not accepted: "npm test" failed` */
+/** `#6 #7 promise rejected: "npm test" failed` */
 export const troubleText = ({ iterations, reason }: Trouble): string => {
   const first = iterations.slice(0, maxNumbers).map((iteration) => `#${iteration}`);
   const more = iterations.length > maxNumbers ? ` … #${iterations.at(-1)} (${iterations.length} times)` : '';

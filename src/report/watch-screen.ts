@@ -1,5 +1,4 @@
-import { addUsage } from '../ralph/usage.ts';
-import type { Usage } from '../ralph/agent-events.ts';
+import { usageOf } from '../ralph/usage.ts';
 import { pluralise, widthOf } from '../text/format.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
@@ -45,7 +44,7 @@ export const renderWatch = (
 const headline = (rows: readonly RunRow[]): string => {
   const count = (wanted: RunRow['status']) => rows.filter(({ status }) => status === wanted).length;
   const queued = count('queued');
-  const usage = rows.reduce<Usage | null>((sum, row) => addUsage(sum, row.usage), null);
+  const usage = usageOf(rows);
   const cost = usage?.costUsd ? ` · ${costText(usage)}` : '';
   return `${pluralise(rows.length, 'run')} · ${count('running')} running${queued === 0 ? '' : ` · ${queued} queued`}${cost}`;
 };

@@ -119,20 +119,20 @@ export const createAssignmentReader = (
 };
 
 /** In characters. A longer text, or more of them, would leave an agent no room to work. */
-const longestSection = 64 * 1024;
-const longestSections = 256 * 1024;
+const maxSection = 64 * 1024;
+const maxSections = 256 * 1024;
 
 const readSections = async (
   sections: readonly PromptSection[],
   read: (path: string) => Promise<string | null>,
 ): Promise<PromptDocument[]> => {
   const documents: PromptDocument[] = [];
-  let left = longestSections;
+  let left = maxSections;
   for (const { title, path, excerpt = (text: string) => text } of sections) {
     const whole = await read(path);
     const text = whole === null ? null : excerpt(whole);
     if (text === null || text.trim() === '') continue;
-    const fits = text.length <= Math.min(longestSection, left);
+    const fits = text.length <= Math.min(maxSection, left);
     if (fits) left -= text.length;
     documents.push({ title, text: fits ? text : `Too long to be included here: read \`${path}\`.` });
   }

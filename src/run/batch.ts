@@ -13,7 +13,7 @@ import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks/task.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { afterRequest, asksToStop, type Requested } from '../ralph/control.ts';
-import { addUsage, totalUsage } from '../ralph/usage.ts';
+import { addUsage, spentUsage } from '../ralph/usage.ts';
 import type { RunResult, RunView } from '../ralph/view.ts';
 import { schedule } from './schedule.ts';
 import type { Batch, CommonServices, Reporter } from './services.ts';
@@ -224,7 +224,7 @@ const createSharedBudget = () => {
       ...reporter,
       onEvent: (event, view) => {
         onView(view);
-        usages.set(change, addUsage(totalUsage(view), view.currentUsage));
+        usages.set(change, spentUsage(view));
         reporter.onEvent(event, view);
       },
     }),

@@ -12,8 +12,7 @@ import type { Assignment } from './context.ts';
 import { startStopwatch, type Stopwatch } from '../process/timers.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './resume/check-origin.ts';
-import { type EarlierPlan, isCurrent, type Planned, planRun, reusePlan } from './plan/plan.ts';
-import { withScenarioCommands } from './plan/scenario-commands.ts';
+import { isCurrent, makePlan, type Planned, reusePlan } from './plan/plan.ts';
 import { checkRedFirst } from './plan/red-first.ts';
 import { checkReviewer } from './plan/reviewer.ts';
 import { checkRepository } from './workspace/repository.ts';
@@ -53,8 +52,8 @@ export const checkStart = async (given: RunSpec, services: RunServices, cleanup:
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, stopwatch.elapsedMs);
   const found = await checkRepository({ project: spec.project, change: spec.target.id, env });
   const assignment = readAssignment(spec);
-  const reused = earlier && spec === given ? reusePlan(earlier.planned) : null;
-  const planned = reused ?? planRun(await withScenarioCommands({ ...spec, env }, lastRun), lastRun);
+  const reused = earlier && spec === given ? reusePlan(earlier) : null;
+  const planned = reused ?? (await makePlan({ ...spec, env }, lastRun));
   checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   if (!spec.newChange) await checkScenarios(spec, planned.plan);
@@ -86,7 +85,7 @@ const checkUsedUp = ({ plan, previous }: Planned): void => {
 };
 
 /** Returns the plan for which the user was asked, unless the answer took so long that the files have changed. */
-const currentPlan = (spec: RunSpec, { trusted }: RunServices): EarlierPlan | null => {
+const currentPlan = (spec: RunSpec, { trusted }: RunServices): Planned | null => {
   const earlier = trusted.planOf(spec);
   return earlier && isCurrent(earlier, spec) ? earlier : null;
 };

@@ -89,5 +89,5 @@ export const ensureRunState = ({
 };
 
 /** Keeps git from using the repository around a worktree if the `.git` of the worktree was deleted. */
-export const gitCeilingEnv = ({ worktree }: Workspace): NodeJS.ProcessEnv =>
+export const gitCeilingEnv = ({ worktree }: Pick<Workspace, 'worktree'>): NodeJS.ProcessEnv =>
   worktree === null ? {} : { GIT_CEILING_DIRECTORIES: dirname(worktree) };

@@ -87,6 +87,17 @@ export const withControl = (signals: StopSignals, run: ControlledRun): RunContro
   };
 };
 
+interface Waiting {
+  /** Resolves after this time, or earlier. */
+  readonly wait: (ms: number) => Promise<void>;
+  readonly mayWait: () => boolean;
+}
+
+/** Waits for a time of day, in short steps, because the clock may be set and the machine may sleep. */
+export const waitUntil = async (ms: number, { wait, mayWait }: Waiting): Promise<void> => {
+  while (Date.now() < ms && mayWait()) await wait(Math.min(ms - Date.now(), 1000));
+};
+
 /** Waits that can all be ended early. */
 const createWaits = () => {
   const open = new Set<() => void>();

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { exitCodes, userError } from '../errors.ts';
 import { limitGit } from '../git/call/deadline.ts';
+import { timeLeft } from '../ralph/limits.ts';
 import type { Limits } from '../ralph/plan.ts';
 import { exitCodeOf, followSignal, type StopSignals } from '../process/signals.ts';
 import { maxTimerMs } from '../process/timers.ts';
@@ -20,6 +21,15 @@ export interface RunDeadline {
   dispose(): void;
 }
 
+interface Limited {
+  readonly plan: { readonly limits: Pick<Limits, 'maxDurationMs' | 'untilMs'> };
+  readonly elapsedMs: () => number;
+}
+
+/** Returns how many milliseconds the limits of a run leave now. */
+export const timeLeftNow = ({ plan, elapsedMs }: Limited): number =>
+  timeLeft(plan.limits, { elapsedMs: elapsedMs(), nowMs: Date.now() });
+
 export const createRunDeadline = (): RunDeadline => {
   const stop = new AbortController();
   const kill = new AbortController();
@@ -31,8 +41,8 @@ export const createRunDeadline = (): RunDeadline => {
   const release = limitGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
   return {
     stop: stop.signal,
-    setLimits: ({ maxDurationMs, untilMs }, elapsedMs) => {
-      const leftMs = () => Math.min(maxDurationMs - elapsedMs(), untilMs - Date.now());
+    setLimits: (limits, elapsedMs) => {
+      const leftMs = () => timeLeftNow({ plan: { limits }, elapsedMs });
       // A timer does not stop while the process is suspended, so it may be early.
       const check = () => (leftMs() <= 0 ? stop.abort() : wait());
       const wait = () => {

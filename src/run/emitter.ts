@@ -1,7 +1,7 @@
 import { openJournal } from '../store/journal.ts';
 import type { Project } from '../store/project.ts';
 import { writeStart, writeState } from '../store/save-state.ts';
-import type { Emit } from '../ralph/events.ts';
+import type { Emit, RunEvent } from '../ralph/events.ts';
 import { publicView, type RunView, type OnRunEvent } from '../ralph/view.ts';
 import { initialView, reduceView } from '../ralph/reduce-view.ts';
 import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
@@ -48,91 +48,105 @@ export const saveIntervalMs = 10_000;
  */
 const savedLater = new Set(['agent', 'iteration-finished']);
 
+/**
+ * Writes state.json, then the journal, then calls `report`, which therefore shows nothing that is not on disk. An error
+ * in `report` does not stop the run. `run-ended` is the last event: later notices go to `warn`.
+ */
+export const createEmitter = (parts: EmitterParts): Emitter => {
+  const { project, planned, warn, redactor } = parts;
+  const state = initialState(parts);
+  const journal = openJournal(journalFile(project, planned.plan.change, planned.plan.run), {
+    redactor,
+    onProblem: (problem) => reportNotice(state, `This run cannot be followed: ${problem}`),
+  });
+  const timer = setInterval(() => saveAgain(state), saveIntervalMs).unref();
+  return {
+    emit: (event) => {
+      // Such as a signal while the notify command runs.
+      if (state.isEnded && event.type === 'notice') return warn(event.text);
+      applyEvent(state, event);
+      journal.append(event, state.view);
+      state.isEnded = event.type === 'run-ended';
+      reportSafely(state, event);
+    },
+    view: () => state.view,
+    saveError: (error) => saveError(state, error),
+    dispose: () => {
+      clearInterval(timer);
+      journal.dispose();
+    },
+  };
+};
+
+interface EmitterState extends EmitterParts {
+  readonly clean: (view: RunView) => RunView;
+  view: RunView;
+  /** state.json is that of this run. */
+  isStarted: boolean;
+  isEnded: boolean;
+}
+
+const initialState = (parts: EmitterParts): EmitterState => {
+  const { plan, previous, settings } = parts.planned;
+  const at = new Date().toISOString();
+  const view = initialView(plan, {
+    pid: parts.pid,
+    startedAt: previous?.view.startedAt ?? at,
+    previous: previous && restartWait(previous.view),
+    settings,
+    at,
+  });
+  return { ...parts, clean: createIncrementalRedactor(parts.redactor), view, isStarted: false, isEnded: false };
+};
+
 /** Restarts the wait for a usage limit: the time while the run was interrupted does not count. */
 const restartWait = (view: RunView): RunView => ({
   ...view,
   deferredSinceMs: view.deferredSinceMs === null ? null : Date.now(),
 });
 
-/**
- * Writes state.json, then the journal, then calls `report`, which therefore shows nothing that is not on disk. An error
- * in `report` does not stop the run. `run-ended` is the last event: later notices go to `warn`.
- */
-export const createEmitter = ({
-  project,
-  planned,
-  pid,
-  report,
-  warn,
-  elapsedMs,
-  record,
-  redactor,
-}: EmitterParts): Emitter => {
-  const { plan, previous, settings } = planned;
-  const at = new Date().toISOString();
-  const startedAt = previous?.view.startedAt ?? at;
-  let view = initialView(plan, {
-    pid,
-    startedAt,
-    previous: previous && restartWait(previous.view),
-    settings,
-    at,
-  });
-  const clean = createIncrementalRedactor<RunView>(redactor);
-  const safeReport: Emit = (event) => {
-    try {
-      report(event, view);
-    } catch {
-      // The terminal may be closed.
-    }
-  };
-  let started = false;
-  let ended = false;
-  const notice = (text: string) => (ended ? warn(text) : safeReport({ type: 'notice', text }));
-  const journal = openJournal(journalFile(project, plan.change, plan.run), {
-    redactor,
-    onProblem: (problem) => notice(`This run cannot be followed: ${problem}`),
-  });
-  const save = (next: RunView) => {
-    view = { ...next, elapsedMs: elapsedMs() };
-    writeState(project, publicView(view, clean));
-    started = true;
-  };
-  const timer = setInterval(() => {
-    try {
-      if (started) save(view);
-    } catch {
-      // The disk may be full. The next event fails with the error.
-    }
-  }, saveIntervalMs).unref();
-  return {
-    emit: (event) => {
-      // Such as a signal while the notify command runs.
-      if (ended && event.type === 'notice') return warn(event.text);
-      const next = reduceView(view, event);
-      if (event.type === 'run-started') record.starting(next, publicView(next, clean));
-      if (event.type === 'run-ended') record.ending(next);
-      if (savedLater.has(event.type)) view = next;
-      else if (next !== view) save(next);
-      if (event.type === 'run-started') {
-        record.started(view);
-        writeStart(project, publicView(view, clean));
-      }
-      journal.append(event, view);
-      ended = event.type === 'run-ended';
-      safeReport(event);
-    },
-    view: () => view,
-    saveError: (error) => {
-      try {
-        if (started && !ended) save({ ...view, error });
-      } catch {
-        // It may be the error itself that keeps the state from being written.
-      }
-    },
-    dispose: () => {
-      clearInterval(timer);
-      journal.dispose();
-    },
-  };
+/** Reduces the event to the view, and saves it. */
+const applyEvent = (state: EmitterState, event: RunEvent): void => {
+  const { project, record, clean } = state;
+  const next = reduceView(state.view, event);
+  if (event.type === 'run-started') record.starting(next, publicView(next, clean));
+  if (event.type === 'run-ended') record.ending(next);
+  if (savedLater.has(event.type)) state.view = next;
+  else if (next !== state.view) save(state, next);
+  if (event.type !== 'run-started') return;
+  record.started(state.view);
+  writeStart(project, publicView(state.view, clean));
+};
+
+const save = (state: EmitterState, next: RunView): void => {
+  state.view = { ...next, elapsedMs: state.elapsedMs() };
+  writeState(state.project, publicView(state.view, state.clean));
+  state.isStarted = true;
+};
+
+const saveAgain = (state: EmitterState): void => {
+  try {
+    if (state.isStarted) save(state, state.view);
+  } catch {
+    // The disk may be full. The next event fails with the error.
+  }
+};
+
+const saveError = (state: EmitterState, error: string): void => {
+  try {
+    if (state.isStarted && !state.isEnded) save(state, { ...state.view, error });
+  } catch {
+    // It may be the error itself that keeps the state from being written.
+  }
+};
+
+const reportNotice = (state: EmitterState, text: string): void =>
+  state.isEnded ? state.warn(text) : reportSafely(state, { type: 'notice', text });
+
+const reportSafely = (state: EmitterState, event: RunEvent): void => {
+  try {
+    state.report(event, state.view);
+  } catch {
+    // The terminal may be closed.
+  }
 };

@@ -13,6 +13,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate/gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
+import { waitUntil } from './control.ts';
 import { createHandover, type Handover } from './handover.ts';
 import type { NextIteration } from './services.ts';
 import { addProofToCommit } from './work/commit-proof.ts';
@@ -88,7 +89,6 @@ export const createLoopHost = (context: RunContext): LoopHost => {
 
 type Waits = Pick<LoopHost, 'wait' | 'waitUntil' | 'waitForResume'>;
 
-/** Waits in short steps for a time of day, because the clock may be set and the machine may sleep. */
 const createWaits = (control: RunContext['control'], onWait: () => void): Waits => {
   const mayWait = () => control.received() === null && !control.isPauseRequested();
   const isPaused = () => control.received() === null && control.isPauseRequested();
@@ -98,12 +98,10 @@ const createWaits = (control: RunContext['control'], onWait: () => void): Waits 
   };
   return {
     wait: (ms) => waitFor(Math.min(ms, maxTimerMs)),
-    waitUntil: async (ms) => {
-      while (Date.now() < ms && mayWait()) await waitFor(Math.min(ms - Date.now(), 1000));
-    },
-    waitForResume: async (ms) => {
+    waitUntil: (ms) => waitUntil(ms, { wait: waitFor, mayWait }),
+    waitForResume: (ms) => {
       onWait();
-      while (Date.now() < ms && isPaused()) await control.wait(Math.min(ms - Date.now(), 1000));
+      return waitUntil(ms, { wait: control.wait, mayWait: isPaused });
     },
   };
 };

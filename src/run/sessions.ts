@@ -2,8 +2,8 @@ import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentMode } from '../harness/agent-mode.ts';
 import { chooseMode } from '../harness/modes.ts';
-import { ownRulesOf } from '../harness/permissions/own-rules.ts';
 import { type PermissionRules, rulesOf } from '../harness/permissions/rule.ts';
+import { untoldRules } from '../harness/permissions/untold-rules.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { realPath } from '../process/which.ts';
@@ -35,11 +35,9 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
   // Everything that is not denied is allowed anyway.
   const rules = context.plan.allowAll ? { ...all, allow: [] } : all;
   const open = (harness: Harness, permissions: PermissionRules, { cwd, more, mode }: Opening): AgentSession => {
-    const home = env.HOME ?? null;
-    const { left } = ownRulesOf(harness, permissions, { root: realPath(cwd), home });
     const asksSpool = mode !== 'cold' || harness.acp?.only === true;
-    const untold = unusedRules(left, permissions, asksSpool);
-    if (untold.length > 0) onNotice(untoldText(harness.title, untold, asksSpool));
+    const untold = untoldRules(harness, permissions, { root: realPath(cwd), home: env.HOME ?? null, asksSpool });
+    if (untold !== null) onNotice(untold);
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
       cwd,
@@ -89,15 +87,6 @@ interface Opening {
   readonly more: NodeJS.ProcessEnv;
   readonly mode: AgentMode;
 }
-
-/** An agent that asks Spool gets the answers of allow rules that it was not told. */
-const unusedRules = (left: readonly string[], { deny }: PermissionRules, asksSpool: boolean): readonly string[] =>
-  asksSpool ? left.filter((text) => deny.some((rule) => rule.text === text)) : left;
-
-const untoldText = (agent: string, rules: readonly string[], asksSpool: boolean): string =>
-  asksSpool
-    ? `${agent} has no equivalent for these permission rules, so they only apply where it asks: ${rules.join(', ')}.`
-    : `${agent} has no equivalent for these permission rules, so they do not apply to it: ${rules.join(', ')}.`;
 
 /** Returns a separate data folder, for agents that would otherwise lock each other out of a shared database. */
 const dataFolder = ({ project, plan }: SessionContext): string => {

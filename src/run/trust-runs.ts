@@ -27,14 +27,12 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { type EarlierPlan, type Planned, planRun } from './plan/plan.ts';
-import { withScenarioCommands } from './plan/scenario-commands.ts';
-import { readLastRun } from './resume/last-run.ts';
+import { makePlan, type Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 
 export interface TrustedRuns {
   /** Returns the plan of a run as it was when the user was asked; null if it could not be planned. */
-  planOf(spec: RunSpec): EarlierPlan | null;
+  planOf(spec: RunSpec): Planned | null;
   /** Throws if the final plan of a run uses a setting of the project that was not trusted. */
   check(run: OneRun): void;
   /** Throws if a command of the config file would run a file in a worktree that differs from the trusted one. */
@@ -68,8 +66,8 @@ export interface TrustRunsRequest {
 /** Asks the user to trust the settings of the project that these runs use. Throws if they are not trusted. */
 export const trustRuns = async (given: TrustRunsRequest): Promise<TrustedRuns> => {
   const { project, specs, env, consent } = given;
-  const plans = new Map(await Promise.all(specs.map(async (spec) => [spec, await planEarly(spec, env)] as const)));
-  const expected = [...plans].map(([spec, earlier]) => expectedRun(spec, earlier));
+  const plans = new Map(await Promise.all(specs.map(async (spec) => [spec, await planIfPossible(spec, env)] as const)));
+  const expected = [...plans].map(([spec, planned]) => expectedRun(spec, planned));
   const requestFor = (...runs: readonly OneRun[]): TrustRunsRequest => ({
     ...given,
     config: runs.reduce((config, run) => withRecorded({ ...given, config }, run), given.config),
@@ -116,19 +114,13 @@ export const trustRuns = async (given: TrustRunsRequest): Promise<TrustedRuns> =
 };
 
 /** A run that cannot be planned is reported when it starts. */
-const planEarly = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<EarlierPlan | null> => {
-  try {
-    const lastRun = await readLastRun(spec);
-    return { lastRun, planned: planRun(await withScenarioCommands({ ...spec, env }, lastRun), lastRun) };
-  } catch {
-    return null;
-  }
-};
+const planIfPossible = (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Planned | null> =>
+  makePlan({ ...spec, env }).catch(() => null);
 
-const expectedRun = ({ target, options }: RunSpec, earlier: EarlierPlan | null): OneRun => ({
+const expectedRun = ({ target, options }: RunSpec, planned: Planned | null): OneRun => ({
   options,
-  plan: earlier?.planned.plan ?? { change: target.id, agents: agentsOf(options), gate: gateOf(options) },
-  previous: earlier?.planned.previous ?? null,
+  plan: planned?.plan ?? { change: target.id, agents: agentsOf(options), gate: gateOf(options) },
+  previous: planned?.previous ?? null,
 });
 
 const gateOf = ({ verify, verifyEach, requireTasks, allowTampering, ...options }: Options): GatePlan => {

@@ -3,21 +3,27 @@ import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { isMissing } from '../files/checks.ts';
+import { isSameFile } from '../files/stamp.ts';
 import { isWithin } from '../process/which.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { grantReach, withGrants } from './permissions.ts';
 
-/** Returns the inodes of files by path, to detect replaced ones later. */
-export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, number> =>
-  new Map(paths.flatMap((path) => (statOf(path)?.isFile() ? [[path, statOf(path)!.ino] as const] : [])));
+/** Identifies files by path, to detect replaced ones later. */
+export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, Stats> =>
+  new Map(
+    paths.flatMap((path) => {
+      const stats = statOf(path);
+      return stats?.isFile() ? [[path, stats] as const] : [];
+    }),
+  );
 
 /**
  * Returns a line for each replaced file. A file that a process outside replaces is writable in the sandbox from then
  * on.
  */
-export const replacedSince = (before: ReadonlyMap<string, number>): string[] =>
+export const replacedSince = (before: ReadonlyMap<string, Stats>): string[] =>
   [...before]
-    .filter(([path, ino]) => statOf(path)?.ino !== ino)
+    .filter(([path, stats]) => !isSameFile(statOf(path), stats))
     .map(
       ([path]) =>
         `${path} was replaced while a command ran in the sandbox, which could write to it from then on: check its contents.`,

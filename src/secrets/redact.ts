@@ -49,14 +49,14 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
     text: clean,
     beginningOf(text, maxLength) {
       if (text.length <= maxLength) return clean(text);
-      const words = text.slice(0, maxLength + longestSecret);
+      const words = text.slice(0, maxLength + maxRedactedLength);
       const secrets = secretsIn(words, inTexts).filter(({ start }) => start < maxLength);
       const end = Math.max(maxLength, secrets.at(-1)?.end ?? 0);
       return `${masked(words.slice(0, end), secrets).slice(0, maxLength)}…`;
     },
     endOf(text, maxLength) {
       if (text.length <= maxLength) return clean(text);
-      const words = text.slice(-maxLength - longestSecret);
+      const words = text.slice(-maxLength - maxRedactedLength);
       const cut = words.length - maxLength;
       const secrets = secretsIn(words, inTexts).filter(({ end }) => end > cut);
       const start = Math.min(cut, secrets[0]?.start ?? cut);
@@ -262,7 +262,7 @@ const maxKeyLength = 20_000;
 /**
  * In characters. Code without a redactor that cannot keep a whole text keeps this much more of it than is shown.
  */
-export const longestSecret = maxKeyLength;
+export const maxRedactedLength = maxKeyLength;
 
 const createByteRedactor = (literals: Literals): ByteRedactor => {
   // Holds the bytes that were not written yet, then the next chunk. A new buffer per chunk would fill the memory.

@@ -25,7 +25,7 @@ export const commitsAfter = async (
       [...(git?.commits ?? []), commit].map((each) => ({ commit: each, iteration: its })),
     );
   if (later.every(({ commit }) => commit === null)) return null;
-  const head = await commitsOnHead(tree.root, mostCommits);
+  const head = await commitsOnHead(tree.root, maxCommits);
   const found = later.filter(({ commit }) => commit !== null && head.includes(commit));
   if (found.length === 0) return null;
   const own = new Set(found.map(({ commit }) => commit));
@@ -38,4 +38,4 @@ export const commitsAfter = async (
   };
 };
 
-const mostCommits = 10_000;
+const maxCommits = 10_000;

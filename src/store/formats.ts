@@ -17,7 +17,7 @@ import type {
   DeferredAttempt,
   IterationRecord,
   Phases,
-  ProofReport,
+  GateProof,
   RepeatedCall,
   ReviewReport,
   TaskCount,
@@ -163,9 +163,9 @@ const unproven: Shape<Unproven> = object<Unproven>({
   reason: withFallback(null, orNull(text)),
 });
 
-const proofReport: Shape<ProofReport> = named(
-  'ProofReport',
-  object<ProofReport>({
+const gateProof: Shape<GateProof> = named(
+  'GateProof',
+  object<GateProof>({
     count: required(proofCount),
     required: droppedIfInvalid(yes),
     unproven: withFallback([], validItems(unproven)),
@@ -204,7 +204,7 @@ const gateReport: Shape<GateReport> = named(
     openTaskCount: droppedIfInvalid(count),
     conflicts: droppedIfInvalid(validItems(text)),
     runs: withFallback([], validItems(gateRun)),
-    proof: droppedIfInvalid(proofReport),
+    proof: droppedIfInvalid(gateProof),
     review: droppedIfInvalid(review),
   }),
 );

@@ -35,7 +35,7 @@ export interface JournalReader {
 const windowSize = 256 * 1024;
 const maxLines = 1000;
 /** Spool writes no longer line. */
-const longestLine = 16 * 1024 * 1024;
+const maxLine = 16 * 1024 * 1024;
 
 interface Start {
   readonly iteration: number;
@@ -87,7 +87,7 @@ const findAfter = async (file: number, from: number, limit: number, size = windo
   if (places.length > 0) return { places: places.slice(0, maxLines), from, to };
   // The last line of a journal that grows may not be complete.
   if (to === limit) return { places, from, to: from };
-  return size < longestLine ? findAfter(file, from, limit, longestLine) : { places, from, to };
+  return size < maxLine ? findAfter(file, from, limit, maxLine) : { places, from, to };
 };
 
 const findBefore = async (file: number, to: number, limit: number, size = windowSize): Promise<Found> => {
@@ -95,8 +95,8 @@ const findBefore = async (file: number, to: number, limit: number, size = window
   const found = await placesIn(file, from, to);
   // The first one begins before the window, unless the window is at the beginning.
   const places = from === limit ? found : found.slice(1);
-  if (places.length > 0 || from === limit || size >= longestLine) return { places: places.slice(-maxLines), from, to };
-  return findBefore(file, to, limit, longestLine);
+  if (places.length > 0 || from === limit || size >= maxLine) return { places: places.slice(-maxLines), from, to };
+  return findBefore(file, to, limit, maxLine);
 };
 
 const within = ({ start, end }: IterationRange, offset: number): number => Math.min(Math.max(offset, start), end);
@@ -116,7 +116,7 @@ const placesIn = async (file: number, from: number, to: number): Promise<LinePla
 };
 
 const parsed = (file: number, place: LinePlace): JournalLine[] => {
-  if (place.length > longestLine) return [];
+  if (place.length > maxLine) return [];
   const line = parseJournalLine(readPart(file, place).toString('utf8'));
   return line === undefined ? [] : [line];
 };

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, lstatSync, type Stats } from 'node:fs';
 import { endsMidLine } from '../files/line-end.ts';
+import { isSameFile } from '../files/stamp.ts';
 import { systemProblem, UserError } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import type { RunEvent } from '../ralph/events.ts';
@@ -62,10 +63,7 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
     hasView = false;
     return opened;
   };
-  const isInPlace = ({ dev, ino }: Stats): boolean => {
-    const now = lstatSync(path, { throwIfNoEntry: false });
-    return now?.ino === ino && now.dev === dev;
-  };
+  const isInPlace = (stats: Stats): boolean => isSameFile(lstatSync(path, { throwIfNoEntry: false }), stats);
   const ensureOpen = () => {
     if (opened !== null && isInPlace(opened.stats)) return opened;
     close();

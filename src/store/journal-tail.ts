@@ -2,6 +2,7 @@ import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { atPath } from '../errors.ts';
 import { openSafely } from '../files/safe.ts';
+import { isSameFile } from '../files/stamp.ts';
 
 /** The whole lines of a journal that grows, and that may be deleted and created again. */
 export interface JournalTail {
@@ -39,8 +40,7 @@ export const openJournalTail = (path: string): JournalTail => {
   /** The file under this name now; null if there is none. */
   const ensureOpen = () => {
     const there = lstatSync(path, { throwIfNoEntry: false });
-    if (opened !== null && there?.ino === opened.stats.ino && there.dev === opened.stats.dev && there.size >= position)
-      return opened;
+    if (opened !== null && isSameFile(there, opened.stats) && there!.size >= position) return opened;
     isRepeated ||= opened !== null;
     close();
     seek(0);

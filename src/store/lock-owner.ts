@@ -1,6 +1,8 @@
-import { lstatSync, readlinkSync, statSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readSafely } from '../files/safe.ts';
+import { statsOf } from '../files/read.ts';
+import { stampOf } from '../files/stamp.ts';
 import { parseJsonText } from '../text/json.ts';
 import { isAlive as isProcess, processStart } from '../process/start-time.ts';
 import { count, isoTime, matching, object, oneOf, required, type Shape, text, withFallback } from '../text/shape.ts';
@@ -82,7 +84,8 @@ export const readOwner = (path: string): LockOwner | null => {
     // Spool did not write it.
   }
   return {
-    id: unreadable + versionOf(path),
+    // The author of a clone cannot know it in advance.
+    id: unreadable + stampOf(statsOf(path)),
     pid: 0,
     start: 'none',
     host: hostName(),
@@ -90,12 +93,6 @@ export const readOwner = (path: string): LockOwner | null => {
     purpose: '',
     command: 'ralph',
   };
-};
-
-/** Changes when the file is replaced. The author of a clone cannot know it in advance. */
-const versionOf = (path: string): string => {
-  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return `${stats?.ino}-${stats?.ctimeNs}`;
 };
 
 const ownerIn: Shape<LockOwner> = object<LockOwner>({

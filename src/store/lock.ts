@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { linkSafely, removeSafely, renameSafely, touchSafely, writeSafely } from '../files/safe.ts';
+import { stampOf } from '../files/stamp.ts';
 import { processStart } from '../process/start-time.ts';
 import { type LockingCommand, hostName, isAlive, isUnreadable, type LockOwner, readOwner } from './lock-owner.ts';
 
@@ -99,7 +100,7 @@ const settleMs = 100;
 const settledVersion = (path: string): string | null => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || Date.now() - stats.ctimeMs < settleMs) return null;
-  return `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeMs}/${stats.ctimeMs}`;
+  return stampOf(stats);
 };
 
 /** Returns false if the lock exists. */

@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readText, statsOf } from '../files/read.ts';
+import { stampOf } from '../files/stamp.ts';
 import { type Project } from './project.ts';
 import { handoverFile, isWorkspaceOf, stateFile, lockFile, queueFile, startFile } from './paths.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
@@ -42,10 +43,8 @@ export const inOwnWorkspace = (project: Project, changeId: string, view: RunView
     : { ...view, workspace: null };
 
 /** Changes whenever state.json is written, including by another process. */
-export const stateStamp = (project: Project, changeId: string): string => {
-  const stats = statsOf(stateFile(project, changeId));
-  return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
-};
+export const stateStamp = (project: Project, changeId: string): string =>
+  stampOf(statsOf(stateFile(project, changeId)));
 
 /** Returns the last run of a change; null if there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>

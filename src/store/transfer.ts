@@ -1,5 +1,6 @@
 import { dirname, join, relative, sep } from 'node:path';
 import { createFolder, filesBelow } from '../files/folders.ts';
+import { stampOf } from '../files/stamp.ts';
 import { statsOf } from '../files/read.ts';
 import { readSafely, writeSafely } from '../files/safe.ts';
 import { isObject, parseJson } from '../text/shape.ts';
@@ -36,8 +37,9 @@ export const transferableFiles = (of: ChangeRef): TransferableFile[] =>
     .flatMap(({ path, folder, file }) => {
       const stats = statsOf(join(folder, file));
       if (!stats?.isFile() || stats.size > maxFile) return [];
-      const stamp = `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
-      return [{ path, stamp, read: () => withoutSecrets(path, readSafely(join(folder, file), maxFile)) }];
+      return [
+        { path, stamp: stampOf(stats), read: () => withoutSecrets(path, readSafely(join(folder, file), maxFile)) },
+      ];
     });
 
 /** The record of a run has its settings in full. What leaves the machine is as in state.json, where secrets are masked. */

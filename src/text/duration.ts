@@ -13,6 +13,10 @@ export const duration = (ms: number): string => {
 const withRest = (whole: number, unit: string, rest: number, restUnit: string): string =>
   rest === 0 ? `${whole}${unit}` : `${whole}${unit} ${rest}${restUnit}`;
 
+/** Whole seconds until a time, in milliseconds; 0 if it has passed. */
+export const countdown = (untilMs: number, nowMs: number): number =>
+  Math.max(0, Math.ceil((untilMs - nowMs) / 1000) * 1000);
+
 /** `just now`, `5m ago`, `2h ago`, `3d ago`. */
 export const timeAgo = (iso: string, now: Date): string => {
   const minutes = Math.floor((now.getTime() - new Date(iso).getTime()) / 60_000);

@@ -2,7 +2,7 @@
 const context = 3;
 
 /** More changed lines are shown as one block. */
-const mostEdits = 2000;
+const maxEdits = 2000;
 
 interface Edit {
   readonly kind: ' ' | '-' | '+';
@@ -47,7 +47,7 @@ const editsBetween = (before: readonly string[], after: readonly string[]): Edit
 const changedPart = (before: readonly string[], after: readonly string[]): Edit[] => {
   const trace: Map<number, number>[] = [];
   const furthest = new Map([[1, 0]]);
-  for (let count = 0; count <= Math.min(before.length + after.length, mostEdits); count++) {
+  for (let count = 0; count <= Math.min(before.length + after.length, maxEdits); count++) {
     trace.push(new Map(furthest));
     for (let diagonal = -count; diagonal <= count; diagonal += 2) {
       let x = isDown(furthest, diagonal, count) ? furthest.get(diagonal + 1)! : furthest.get(diagonal - 1)! + 1;

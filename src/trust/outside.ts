@@ -3,6 +3,7 @@ import { readRegular } from '../files/regular.ts';
 import { shellCommands } from '../guard/deciders/shell.ts';
 import { createTrustCheck } from '../process/trusted-path.ts';
 import { onPath } from '../process/which.ts';
+import { isShell } from '../text/shell-names.ts';
 import { allWords } from './words.ts';
 
 /** Where a process outside of a sandbox runs, which must not run anything that agents could write. */
@@ -89,14 +90,13 @@ const needsProject =
 /** Words before the program that a command runs. */
 const prefix =
   /^(?:\w+=.*|-.*|[\d.]+[smhd]?|if|then|else|elif|while|until|do|!|\{|time|env|exec|command|nice|nohup|sudo|timeout|setsid|stdbuf|xargs)$/s;
-const shell = /^(?:ba|da|z|k|a)?sh$/;
 
 /** Returns the names of the programs of all commands in a text, including those in `sh -c '…'`. */
 const programsIn = (text: string, depth = 0): string[] =>
   shellCommands(text).flatMap((words) => {
     const start = words.findIndex((word) => !prefix.test(word));
     const program = posix.basename(words[start] ?? '');
-    const inner = shell.test(program) && depth < maxDepth ? words.filter((word) => /\s/.test(word)) : [];
+    const inner = isShell(program) && depth < maxDepth ? words.filter((word) => /\s/.test(word)) : [];
     return [program, ...inner.flatMap((each) => programsIn(each, depth + 1))];
   });
 

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
-import { decidersOf, filesRunBy, longest } from '../guard/deciders/deciders.ts';
+import { decidersOf, filesRunBy, maxScript } from '../guard/deciders/deciders.ts';
 import type { Files } from '../guard/deciders/scope.ts';
+import { shellNames } from '../text/shell-names.ts';
 import { namedByWords } from './words.ts';
 
 /** The project and the home folder of the user, which a command may name. */
@@ -41,7 +42,7 @@ export const scriptsIn = (
 export const longScripts = (paths: readonly string[], files: Files): string[] =>
   paths.filter((path) => {
     const text = files.read(path) ?? '';
-    return text.length > longest && !text.startsWith('\x7fELF');
+    return text.length > maxScript && !text.startsWith('\x7fELF');
   });
 
 const findScripts = (command: string, files: Files, roots: Roots, deep: boolean): Scripts => {
@@ -73,10 +74,13 @@ const withoutRoot = (text: string, root: string): string => {
   );
 };
 
+const scriptFile = new RegExp(
+  String.raw`\.(?:${shellNames}|[cm]?[jt]sx?|py|rb|pl|pm|php|lua|awk|sed|ps1|r|tcl|groovy|jl|exs?|nu|mk)$`,
+  'i',
+);
+
 const isScript = (path: string, files: Files): boolean =>
-  /\.(?:sh|bash|zsh|ksh|fish|[cm]?[jt]sx?|py|rb|pl|pm|php|lua|awk|sed|ps1|r|tcl|groovy|jl|exs?|nu|mk)$/i.test(path) ||
-  /\/[^./]+$/.test(path) ||
-  (files.read(path)?.startsWith('#!') ?? false);
+  scriptFile.test(path) || /\/[^./]+$/.test(path) || (files.read(path)?.startsWith('#!') ?? false);
 
 /** Programs that do not run the files that they are given. */
 const harmless = /^(?:cp|mv|rm|ls|ln|test|\[|mkdir|rmdir|touch|chmod|chown|diff|cmp|stat|wc|du|echo|printf)$/;

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { entriesAt } from '../guard/deciders/imports.ts';
 import { expand, type Files, looser } from '../guard/deciders/scope.ts';
 import { shellCommands } from '../guard/deciders/shell.ts';
+import { isShell, shellNames } from '../text/shell-names.ts';
 
 export interface WordsFound {
   readonly files: readonly string[];
@@ -65,8 +66,9 @@ const unclearForms = (command: string): string[] => [
 ];
 
 /** With possible prefixes: `| timeout 5 /bin/sh`. */
-const pipeToShell =
-  /\|&?\s*(?:(?:(?:[\w./-]{0,64}\/)?(?:env|sudo|exec|command|nice|nohup|timeout|setsid|stdbuf|busybox|time)|\w{1,32}=[\w./-]{0,64}|-[\w=-]{0,32}|[\d.]{1,8}[smhd]?|\{|\()[ \t]{1,8}){0,8}(?:[\w./-]{0,64}\/)?(?:(?:ba|da|z|k|a)?sh|node|nodejs|deno|bun|python[\d.]{0,8}|ruby|perl|php|lua|xargs|parallel|source|\.)(?![\w./-])/;
+const pipeToShell = new RegExp(
+  String.raw`\|&?\s*(?:(?:(?:[\w./-]{0,64}/)?(?:env|sudo|exec|command|nice|nohup|timeout|setsid|stdbuf|busybox|time)|\w{1,32}=[\w./-]{0,64}|-[\w=-]{0,32}|[\d.]{1,8}[smhd]?|\{|\()[ \t]{1,8}){0,8}(?:[\w./-]{0,64}/)?(?:${shellNames}|node|nodejs|deno|bun|python[\d.]{0,8}|ruby|perl|php|lua|xargs|parallel|source|\.)(?![\w./-])`,
+);
 
 const forms: readonly (readonly [string, RegExp])[] = [
   ['a here-document', /<</],
@@ -97,7 +99,6 @@ const copies = /^(?:cp|mv|ln|install|rsync)$/;
 /** The parser finds what these run, except for a file given by an option. */
 const understood = /^(?:npm|pnpm|yarn|bun|g?make|just)$/;
 const fileOption = /^(?:-f|--file|--makefile|--justfile)/;
-const shell = /^(?:ba|da|z|k|a)?sh$/;
 /** A command that writes a file may run it afterwards. */
 const writes = />(?!\s{0,8}(?:&|\/dev\/null))/;
 
@@ -110,7 +111,7 @@ interface Word {
 /** Returns the words of commands that may run what they name, including commands nested in words. */
 const runWords = (text: string, { all, depth = 0 }: { readonly all: boolean; readonly depth?: number }): Word[] =>
   shellCommands(text).flatMap((words) => {
-    const isBroad = words.some((word) => interpreter.test(posix.basename(word)) || shell.test(posix.basename(word)));
+    const isBroad = words.some((word) => interpreter.test(posix.basename(word)) || isShell(posix.basename(word)));
     return mayRun(words, all).flatMap((word) =>
       /\s/.test(word.trim()) && depth < maxDepth ? runWords(word, { all, depth: depth + 1 }) : [{ word, isBroad }],
     );

@@ -105,7 +105,7 @@ export interface Row {
 }
 
 export interface Attention {
-  readonly kind: 'blocked' | 'failed' | 'refused' | 'limit' | 'interrupted' | 'unreadable' | 'problem' | 'silent';
+  readonly kind: 'blocked' | 'failed' | 'rejected' | 'limit' | 'interrupted' | 'unreadable' | 'problem' | 'silent';
   /** One sentence. */
   readonly text: string;
 }
@@ -228,11 +228,11 @@ export interface IterationSummary {
   readonly tasks: TaskCount | null;
   /** Titles of the tasks that were completed. */
   readonly ticked: readonly string[];
-  /** With deferred attempts. */
+  /** With deferred attempts and the review. */
   readonly usage: Usage | null;
   /** How often tools were called; null if the agent does not report it. */
   readonly toolCalls: number | null;
-  /** Why a promise was refused. */
+  /** Why a promise was rejected. */
   readonly rejected: string | null;
   readonly error: Pick<AgentError, 'kind' | 'message'> | null;
   readonly blocked: string | null;

@@ -1,3 +1,5 @@
 import { testAgent } from './suite.ts';
 
 testAgent('copilot');
+testAgent('copilot', 'warm');
+testAgent('copilot', 'standby', 'sample');

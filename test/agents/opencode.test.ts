@@ -1,13 +1,23 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { processesWith } from '../support/processes.ts';
-import { change } from '../support/project.ts';
-import { testAgent } from './suite.ts';
+import { change, root } from '../support/project.ts';
+import { recorded, testAgent } from './suite.ts';
 
 testAgent('opencode');
 testAgent('opencode', 'warm');
-testAgent('opencode', 'standby');
+testAgent('opencode', 'standby', 'sample');
+
+test('opencode: the table in docs/harnesses.md says what is recorded in each mode', () => {
+  const docs = readFileSync(join(root, 'docs', 'harnesses.md'), 'utf8');
+  const [table = ''] = docs.slice(docs.indexOf('| scenario ')).split('\n\n');
+  const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  const column = (at: number) => new Map(rows.slice(2).map((cells) => [cells[1], cells[at]]));
+
+  expect({ cold: recorded.cold, warm: recorded.warm }).toEqual({ cold: column(2), warm: column(3) });
+});
 
 test('opencode, warm: has a fresh context in each of ten iterations, and leaves nothing running', async () => {
   const instructions = 'Write short lines. '.repeat(500);

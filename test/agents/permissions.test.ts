@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { change } from '../support/project.ts';
@@ -34,6 +36,22 @@ describe('permission rules of Spool', () => {
       ran: project.exists('one.txt'),
       denied: project.exists('denied'),
     }).toEqual({ edited: true, ran: true, denied: false });
+  });
+
+  test.each(toldAll)('%s: the rule that a denial suggests allows what was denied', async (name) => {
+    const project = await createAgentProject(name, ({ step }, folder) =>
+      step === 0
+        ? { text: 'I write.', tools: [{ write: `${folder}/../outside.txt`, content: 'x\n' }] }
+        : { text: 'All is done.' },
+    );
+    const outside = () => existsSync(join(project.folder, '..', 'outside.txt'));
+
+    await project.run(...once);
+    expect(outside()).toBe(false);
+    const rule = /add "([^"]+)" to "permissions\.allow"/.exec(project.history()[0]!.denied!.message)?.[1];
+    await project.run(...once, '--allow', rule!);
+
+    expect(outside()).toBe(true);
   });
 
   test.each([...toldAll, ...toldDenials])('%s is told what is denied with --allow-all', async (name) => {

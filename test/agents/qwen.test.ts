@@ -1,3 +1,5 @@
 import { testAgent } from './suite.ts';
 
 testAgent('qwen');
+testAgent('qwen', 'warm');
+testAgent('qwen', 'standby', 'sample');

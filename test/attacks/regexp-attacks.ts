@@ -89,11 +89,11 @@ const pumpsIn = (tree: AST.Pattern, unicode: boolean): Pumps[] => {
 const many = (starts: readonly string[], once: readonly string[], min: number): string[] =>
   once.map((text) => {
     const start = starts.find((each) => text.startsWith(each)) ?? '';
-    return start + text.slice(start.length).repeat(Math.min(Math.max(min, 1), mostSampled));
+    return start + text.slice(start.length).repeat(Math.min(Math.max(min, 1), maxSampled));
   });
 
 const manyTimes = 9;
-const mostSampled = 40;
+const maxSampled = 40;
 
 /** A sample of at most four. */
 const few = (texts: readonly string[]): string[] => {
@@ -117,7 +117,7 @@ const samplesOf = (node: AST.Node, unicode: boolean): string[] => {
       );
     case 'Quantifier': {
       const samples = samplesOf(node.element, unicode).slice(0, 2);
-      const times = Math.min(Math.max(node.min, 1), mostSampled);
+      const times = Math.min(Math.max(node.min, 1), maxSampled);
       return [...(node.min === 0 ? [''] : []), ...samples.map((sample) => sample.repeat(times))];
     }
     case 'Character':

@@ -38,7 +38,7 @@ test('a promise counts if the agent was denied a tool, found another way and fin
       error: null,
       denied: {
         tools: ['bash'],
-        message: `OpenCode isn't allowed to use bash; set "permission": { "bash": "allow" } in opencode.json`,
+        message: `OpenCode isn't allowed to use bash; add "Bash" to "permissions.allow" in .spool/config.json`,
       },
     },
   ]);
@@ -67,7 +67,7 @@ test('a tool that is denied twice in a row without progress blocks the run and n
   const result = await project.spool(...run, '--verify', 'true');
 
   expect(result).toMatchObject({ code: 4 });
-  const detail = `OpenCode isn't allowed to use external_directory; run with --allow-all, or set "permission": { "external_directory": "allow" } in opencode.json`;
+  const detail = `OpenCode isn't allowed to use external_directory; run with --allow-all, or add "Edit(//x)" to "permissions.allow" in .spool/config.json`;
   expect(result.stderr).toContain(`Blocked: ${detail}.\n`);
   expect(result.stderr).toMatch(/Try again {3}spool ralph \S+ --resume --allow-all$/m);
   expect(project.history()).toHaveLength(2);
@@ -78,7 +78,7 @@ test('a tool that is denied twice in a row without progress blocks the run and n
   expect(again).toMatchObject({ code: 4 });
   expect(project.state()).toMatchObject({ cause: 'denied', allowAllHelps: false });
   expect(again.stderr).toContain(
-    `Blocked: OpenCode isn't allowed to use external_directory; set "permission": { "external_directory": "allow" } in opencode.json.\n`,
+    `Blocked: OpenCode isn't allowed to use external_directory; add "Edit(//x)" to "permissions.allow" in .spool/config.json.\n`,
   );
 });
 
@@ -94,7 +94,7 @@ test('an agent that only prints text after each denial is blocked, and one that 
 
   expect(result).toMatchObject({ code: 4 });
   expect(result.stderr).toContain(
-    `Blocked: OpenCode isn't allowed to use bash; set "permission": { "bash": "allow" } in opencode.json.\n`,
+    `Blocked: OpenCode isn't allowed to use bash; add "Bash" to "permissions.allow" in .spool/config.json.\n`,
   );
   // No flag overrides the rule, so none is suggested.
   expect(result.stderr).toMatch(/Try again {3}spool ralph \S+ --resume$/m);
@@ -128,7 +128,7 @@ test('Claude Code without permissions is blocked after two iterations', async ()
 
   expect(result).toMatchObject({ code: 4 });
   expect(result.stderr).toContain(
-    `Blocked: Claude Code isn't allowed to use Bash; run with --allow-all, or add "Bash" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts.\n`,
+    `Blocked: Claude Code isn't allowed to use Bash; run with --allow-all, or add "Bash(npm test)" to "permissions.allow" in .spool/config.json.\n`,
   );
   expect(result.stderr).toMatch(/Try again {3}spool ralph \S+ --resume --allow-all$/m);
   expect(result.stdout.match(/ ! Bash denied/g)).toHaveLength(2);

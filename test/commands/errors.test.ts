@@ -81,7 +81,7 @@ const rows: Row[] = [
   {
     name: 'unknown harness',
     args: [...run, '--harness', 'emacs'],
-    says: 'No agent "emacs". Available: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
+    says: 'No agent "emacs". Available: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, goose, amp, codex-acp, claude-agent-acp.',
   },
   {
     name: 'unknown change',

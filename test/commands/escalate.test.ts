@@ -7,7 +7,7 @@ const works = 'date +%N > work.txt';
 const ticks = `sed -i '0,/\\[ \\]/s//[x]/' ${tasksFile}`;
 const ladder = ['--escalate', 'opencode:small,opencode:large'];
 
-test('two refused promises lead to the next rung, a ticked task back, and each switch is announced and recorded', async () => {
+test('two rejected promises lead to the next rung, a ticked task back, and each switch is announced and recorded', async () => {
   const project = createProject({
     files: { [tasksFile]: '- [ ] one\n- [ ] two\n', '.spool/config.json': '{ "harness": "opencode:other" }' },
     agent: [
@@ -27,7 +27,9 @@ test('two refused promises lead to the next rung, a ticked task back, and each s
 
   expect(killed.signal).toBe('SIGKILL');
   expect(killed.stderr).toContain('  Agent    OpenCode · small · then: OpenCode · large · own permission rules');
-  expect(killed.stderr).toContain('\nSwitching to opencode:large (rung 2 of 2): 2 iterations in a row were refused.\n');
+  expect(killed.stderr).toContain(
+    '\nSwitching to opencode:large (rung 2 of 2): 2 iterations in a row were rejected.\n',
+  );
   expect(killed.stderr).toContain('Iteration 3/50, OpenCode large\n');
   expect(killed.stderr).toContain('\nBack to opencode:small (rung 1 of 2): iteration 3 completed a task.\n');
   expect(status.stdout).toMatch(
@@ -37,7 +39,7 @@ test('two refused promises lead to the next rung, a ticked task back, and each s
   expect(project.history().map(({ model, rung, switched }) => [model, rung, switched?.why])).toEqual([
     ['small', 1, undefined],
     ['small', 1, undefined],
-    ['large', 2, '2 iterations in a row were refused'],
+    ['large', 2, '2 iterations in a row were rejected'],
     ['small', 1, 'iteration 3 completed a task'],
     ['small', 1, undefined],
   ]);

@@ -68,7 +68,7 @@ const limited = JSON.stringify({
 
 const runs: readonly { readonly what: string; readonly agent: string[]; readonly flags: string[] }[] = [
   {
-    what: 'complete after a refused promise',
+    what: 'complete after a rejected promise',
     agent: [`echo half > work.txt; ${promise}`, `echo done > work.txt; ${promise}`],
     flags: ['--verify', 'grep -q done work.txt'],
   },

@@ -331,8 +331,9 @@ test('a FIFO in place of the journal or the requests blocks neither the run nor 
   await loop.printed('waiting for go-on');
   const control = project.stateFile('control.jsonl');
   for (const path of [journalOf(project), control]) {
-    rmSync(path, { force: true });
-    execFileSync('mkfifo', [path]);
+    // Moved into place: the run creates its journal again as soon as it is gone.
+    execFileSync('mkfifo', [`${path}.fifo`]);
+    renameSync(`${path}.fifo`, path);
   }
   expect(() => requestControl(of(project), change, 'stop')).toThrow('not a regular file');
   await expect(follow(project).ended).rejects.toThrow('not a regular file');

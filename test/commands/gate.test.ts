@@ -37,7 +37,7 @@ describe('--verify', () => {
       { completionFound: true, rejected: null, gate: { passed: true } },
     ]);
     const next = project.calls()[1]!.prompt;
-    expect(next).toContain('You printed the promise, but it was not accepted: "grep');
+    expect(next).toContain('You printed the promise, but it was rejected: "grep');
     expect(next).toContain('```\nthe work is half\n```');
   });
 
@@ -147,7 +147,7 @@ describe('--verify', () => {
       expect(resumed).toMatchObject({ code: 0 });
       expect(project.calls()).toHaveLength(2);
       expect(project.calls()[1]!.prompt).toContain(
-        'it was not accepted: "test -e more.txt" failed (exit code 1, retried once)',
+        'it was rejected: "test -e more.txt" failed (exit code 1, retried once)',
       );
       expect(project.history()).toMatchObject([
         { iteration: 1, completionFound: false, git: { files: ['work.txt'] } },

@@ -47,7 +47,7 @@ test('spool harnesses lists all agents and which of them are installed', async (
 test('spool agents fits the terminal', async () => {
   const terminal = openTerminal(createProject(), ['agents'], { columns: 50 });
   expect(await terminal.exitCode).toBe(0);
-  expect(terminal.lines().map(({ rows }) => rows)).toEqual(Array.from({ length: 11 }, () => 1));
+  expect(terminal.lines().map(({ rows }) => rows)).toEqual(Array.from({ length: 14 }, () => 1));
 });
 
 test.each([

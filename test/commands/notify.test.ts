@@ -10,7 +10,7 @@ import { openTerminal } from '../support/terminal.ts';
 const run = ['ralph', '--change', change, '--retry-delay', '5ms'];
 
 /** Promises twice; the gate accepts the second one. */
-const refusedOnce = [`echo half > work.txt; ${promise}`, `echo done > work.txt; ${promise}`];
+const rejectedOnce = [`echo half > work.txt; ${promise}`, `echo done > work.txt; ${promise}`];
 const verify = ['--verify', 'grep -q done work.txt'];
 
 /** Everything that a project and the user's state folder have in files, as one text. */
@@ -40,7 +40,7 @@ test('a URL gets JSON for each event, again if the server is busy, and neither s
   // Two requests failed and were repeated, in any order.
   expect(received).toHaveLength(4);
   const toldOf = (event: string) => received.find(({ body }) => body.event === event)!;
-  expect(toldOf('refused')).toMatchObject({
+  expect(toldOf('rejected')).toMatchObject({
     path: '/hooks/t0ken-of-mine',
     body: { v: 1, change, status: 'running', iteration: 1 },
   });
@@ -58,7 +58,7 @@ test('a URL gets JSON for each event, again if the server is busy, and neither s
       .toSorted((x, y) => x.slice(25).localeCompare(y.slice(25))),
   ).toEqual([
     expect.stringMatching(/^\S+Z blocked to http:\/\/127\.0\.0\.1:\d+\/…: sent$/),
-    expect.stringMatching(/^\S+Z refused to http:\/\/127\.0\.0\.1:\d+\/…: sent$/),
+    expect.stringMatching(/^\S+Z rejected to http:\/\/127\.0\.0\.1:\d+\/…: sent$/),
   ]);
   expect(result.stderr).toMatch(/^ {2}Notify +http:\/\/127\.0\.0\.1:\d+\/… \(SPOOL_NOTIFY\)$/m);
   const written = allFiles(join(project.folder, '.spool')) + allFiles(join(project.home, '.local'));
@@ -69,7 +69,7 @@ test('a URL gets JSON for each event, again if the server is busy, and neither s
 
 test('ntfy and Slack get their own formats, and --notify-on selects events', async () => {
   const { host, received } = await startReceiver();
-  const project = createProject({ agent: refusedOnce });
+  const project = createProject({ agent: rejectedOnce });
 
   const targets = ['--notify', `ntfy:http://${host}/base/my-topic`, '--notify', `slack:http://${host}/services/T/B/x`];
   const result = await project.spool(...run, ...verify, ...targets, '--notify-on', 'complete,failed');
@@ -94,7 +94,7 @@ test('ntfy and Slack get their own formats, and --notify-on selects events', asy
 
 test('a target that fails is reported in one line, and the run goes on', async () => {
   const { host, received } = await startReceiver(status(404));
-  const project = createProject({ agent: refusedOnce });
+  const project = createProject({ agent: rejectedOnce });
 
   const result = await project.spool(
     ...run,
@@ -115,7 +115,7 @@ test('a target that fails is reported in one line, and the run goes on', async (
 
 test('a server that hangs delays neither the loop nor, after two interrupts, its end', async () => {
   const { host, received } = await startReceiver(() => {});
-  const project = createProject({ agent: refusedOnce });
+  const project = createProject({ agent: rejectedOnce });
 
   const loop = project.start([...run, ...verify, '--notify', `http://${host}/`]);
   await eventually(() => received.some(({ body }) => body.event === 'complete'), 'the end to be sent');
@@ -148,7 +148,7 @@ test('a long wait for a usage limit is told once', async () => {
 });
 
 test('commands run for each event, side by side, and the log has the output of all of them', async () => {
-  const project = createProject({ agent: refusedOnce });
+  const project = createProject({ agent: rejectedOnce });
 
   const tell =
     'echo "$SPOOL_EVENT $SPOOL_STATUS $SPOOL_TITLE" >> "$HOME/told"; echo "said $SPOOL_EVENT"; echo $$ > "$HOME/pid-$SPOOL_EVENT"';
@@ -166,11 +166,11 @@ test('commands run for each event, side by side, and the log has the output of a
   expect(result.code).toBe(0);
   expect(linesOf(readFileSync(join(project.home, 'told'), 'utf8'))).toEqual([
     `complete complete ${change}: complete`,
-    `refused running ${change}: completion promise not accepted`,
+    `rejected running ${change}: completion promise rejected`,
   ]);
-  expect(linesOf(readFileSync(join(project.home, 'slow'), 'utf8'))).toEqual(['slow complete', 'slow refused']);
+  expect(linesOf(readFileSync(join(project.home, 'slow'), 'utf8'))).toEqual(['slow complete', 'slow rejected']);
   const log = notifyLog(project);
-  for (const event of ['complete', 'refused']) {
+  for (const event of ['complete', 'rejected']) {
     expect(log).toMatch(new RegExp(`^\\S+Z ${event} to pid=.*: done\n  slow ${event}$`, 'm'));
     expect(log).toMatch(new RegExp(`^\\S+Z ${event} to echo .*: done\n  said ${event}$`, 'm'));
     expect(log).toMatch(new RegExp(`^\\S+Z ${event} to echo .*: ended by SIGKILL\n  last words$`, 'm'));
@@ -191,7 +191,7 @@ const withNotifySend = (project: TestProject, script: string) => {
 };
 
 test.runIf(process.platform === 'linux')('desktop runs notify-send, and reports once if it is missing', async () => {
-  const project = createProject({ agent: refusedOnce });
+  const project = createProject({ agent: rejectedOnce });
   const path = withNotifySend(project, 'printf "%s|" "$@" >> "$HOME/shown"');
 
   expect(await project.start([...run, ...verify, '--notify', 'desktop'], path).result).toMatchObject({ code: 0 });
@@ -199,7 +199,7 @@ test.runIf(process.platform === 'linux')('desktop runs notify-send, and reports 
 
   const node = join(project.home, 'node');
   mkdirSync(node);
-  const without = createProject({ agent: refusedOnce });
+  const without = createProject({ agent: rejectedOnce });
   const bare = without.env.PATH.split(':').filter((folder) => !existsSync(join(folder, 'notify-send')));
   const result = await without.start([...run, ...verify, '--notify', 'desktop'], { env: { PATH: bare.join(':') } })
     .result;
@@ -224,7 +224,7 @@ test.runIf(process.platform === 'linux')('desktop does not run a notify-send of 
 
 test('bell rings for an event during the run too', async () => {
   const bells = async (...flags: string[]) => {
-    const terminal = openTerminal(createProject({ agent: refusedOnce }), [...run, ...verify, ...flags]);
+    const terminal = openTerminal(createProject({ agent: rejectedOnce }), [...run, ...verify, ...flags]);
     expect(await terminal.exitCode).toBe(0);
     return terminal.raw().split('\u0007').length - 1;
   };

@@ -2,8 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
+import type { IterationPage, Overview, RunDetail } from '../../src/web/api.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
+import { startWeb } from '../support/web.ts';
 
 const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
 const reviewed = [...run, '--review', 'opencode:second/model', '--verify', 'test -e work.txt'];
@@ -242,6 +244,49 @@ describe('--review', () => {
     ).toEqual(['review-started', 'review-started', 'review-finished', 'review-started', 'review-finished']);
     expect(events.find(({ type }) => type === 'waiting')).toMatchObject({
       why: 'usage limit of the reviewer, opencode:second/model: usage limit reached, try again in 1s (HTTP 429)',
+    });
+  });
+
+  test('the costs of the iterations add up to what the run has spent, wherever they are shown', async () => {
+    const event = (fields: object) => says(JSON.stringify(fields));
+    const limited = event({ type: 'error', error: { name: 'APIError', data: { message: 'limit', statusCode: 429 } } });
+    const answers = (text: string, cost: number) =>
+      `${event({ type: 'text', part: { text } })}; ${event({ type: 'step_finish', part: { reason: 'stop', cost } })}`;
+    const project = createProject({
+      agent: [
+        `${answers('Looking.', 0.1)}; ${limited}; exit 1`,
+        `echo one > work.txt; ${answers('<promise>COMPLETE</promise>', 0.2)}`,
+        answers(String.raw`- more\n\n<verdict>FAIL</verdict>`, 0.4),
+        `echo two > work.txt; ${answers('<promise>COMPLETE</promise>', 0.05)}`,
+        answers('<verdict>PASS</verdict>', 0.08),
+      ],
+    });
+
+    const { code, stderr } = await project.spool(...reviewed);
+
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const costsIn = (text: string) => [...text.matchAll(/\$\d+\.\d\d/g)].map(([cost]) => cost);
+    // The reviews have lines of their own.
+    expect(costsIn(stderr.split('Complete: ')[0]!)).toEqual(['$0.40', '$0.70', '$0.08', '$0.13']);
+    const status = await project.spool('status', change);
+    expect(costsIn(status.stdout)).toEqual(['$0.83', '$0.70', '$0.13']);
+    expect(costsIn((await project.spool('status')).stdout)).toEqual(['$0.83']);
+    for (const format of ['markdown', 'html'])
+      expect(costsIn((await project.spool('proof', change, `--${format}`)).stdout)).toEqual(
+        expect.arrayContaining(['$0.83', '$0.70', '$0.13']),
+      );
+    const spent = { usage: { costUsd: expect.closeTo(0.83, 9) } };
+    const json = async (...args: string[]): Promise<unknown> => JSON.parse((await project.spool(...args)).stdout);
+    expect(await json('status', change, '--json')).toMatchObject({ view: spent });
+    expect(await json('list', '--json')).toMatchObject([{ lastRun: spent }]);
+    expect(await json('proof', change, '--json')).toMatchObject({ run: spent });
+
+    const web = await startWeb(project);
+    const run = `/api/changes/${change}/runs/latest`;
+    expect(await web.read<Overview>('/api/overview')).toMatchObject({ rows: [spent] });
+    expect(await web.read<RunDetail>(run)).toMatchObject({ view: spent, runs: [spent] });
+    expect(await web.read<IterationPage>(`${run}/iterations`)).toMatchObject({
+      iterations: [{ usage: { costUsd: expect.closeTo(0.7, 9) } }, { usage: { costUsd: expect.closeTo(0.13, 9) } }],
     });
   });
 

@@ -41,7 +41,7 @@ const facts = [
   '  Changed     4 files +17 -3 · 3 commits <commit>..<commit>',
   '  Checks      2 runs, 1 passed, 1 failed',
   '  Trouble     #2 failed: the agent exited with code 3',
-  '              #3 promise not accepted: "test -e done" failed (exit code 1, retried once)',
+  '              #3 promise rejected: "test -e done" failed (exit code 1, retried once)',
 ];
 
 const next = [

@@ -29,6 +29,11 @@ const typesOf = async (project: TestProject) =>
 
 const lockOf = (project: TestProject) => JSON.parse(readFileSync(project.stateFile('lock'), 'utf8')) as LockOwner;
 
+const requestsIn = (project: TestProject): string => {
+  const file = project.stateFile('control.jsonl');
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+};
+
 /** Writes a request as an agent could. */
 const forged = (command: string) =>
   `echo '{"v":1,"to":"'$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' .spool/.state/ralph/${change}/lock)'","command":"${command}"}' >> .spool/.state/ralph/${change}/control.jsonl`;
@@ -333,7 +338,7 @@ describe('stop', () => {
     // Both requests are there before the run looks.
     process.kill(pid, 'SIGSTOP');
     const pausing = project.start(['pause', '002-01']);
-    await eventually(() => existsSync(project.stateFile('control.jsonl')), 'the request');
+    await eventually(() => requestsIn(project).includes('pause'), 'the request');
     expect(requestControl({ root: project.folder }, change, 'resume', { env: project.env })).toBe('sent');
     process.kill(pid, 'SIGCONT');
 
@@ -520,7 +525,7 @@ describe('a batch', () => {
 });
 
 describe('context that is added while an iteration runs', () => {
-  test('a promise that was made without it is not accepted, and the next iteration reads it', async () => {
+  test('a promise that was made without it is rejected, and the next iteration reads it', async () => {
     const { project, loop } = await startWaiting([`${waitsFor('go-on')}; ${promise}`, promise]);
 
     expect(await project.spool('ralph', '--add-context', 'Mind the tests.', '--change', change)).toMatchObject({
@@ -531,14 +536,14 @@ describe('context that is added while an iteration runs', () => {
 
     expect(await loop.result).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('Promise not accepted: context was added after the iteration started'),
+      stderr: expect.stringContaining('Promise rejected: context was added after the iteration started'),
     });
     expect(project.history()).toMatchObject([
       { completionFound: false, rejected: 'context was added after the iteration started', context: null },
       { completionFound: true, rejected: null, context: expect.any(String) },
     ]);
     expect(project.calls()[1]!.prompt).toContain('Mind the tests.');
-    expect(project.calls()[1]!.prompt).toContain('was not accepted: context was added');
+    expect(project.calls()[1]!.prompt).toContain('was rejected: context was added');
   });
 
   test('an agent that had given up without it works on', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
@@ -104,8 +104,9 @@ describe('the real OpenCode', () => {
 
     const denied = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
     expect(denied.code).toBe(1);
+    const rule = `Edit(/${realpathSync(join(project.folder, '../outside'))})`;
     expect(denied.stderr).toContain(
-      'OpenCode isn\'t allowed to use external_directory; run with --allow-all, or set "permission": { "external_directory": "allow" } in opencode.json',
+      `OpenCode isn't allowed to use external_directory; run with --allow-all, or add "${rule}" to "permissions.allow" in .spool/config.json`,
     );
     expect(project.history()[0]).toMatchObject({ exitCode: 0, completionFound: false, error: { kind: 'permission' } });
     expect(existsSync(outside)).toBe(false);

@@ -76,6 +76,23 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test('runs cold if it opens the same session again, which has the context of an earlier iteration', async () => {
+    const project = createAcpProject({ boots: ['same session'], turns: ['answer', 'answer', 'complete'] });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr.match(/cannot run in warm mode \(it opened the same session again\)/g)).toHaveLength(1);
+    expect(project.history().map(({ error }) => error?.message ?? null)).toEqual([
+      null,
+      expect.stringContaining('it opened the same session again'),
+      null,
+      null,
+    ]);
+    // Each iteration had a process, and so a session of its own.
+    expect(new Set(project.seen().flatMap(({ session }) => session ?? []))).toHaveProperty('size', 3);
+  });
+
   test('is stopped by a timeout, although it ignores being cancelled, and by Ctrl-C', async () => {
     const project = createAcpProject({ turns: ['stubborn', 'silent'] });
 

@@ -105,7 +105,7 @@ test.each([
     { completionFound: false, evidence: null, rejected: why, error: null },
     { completionFound: true, evidence: '<promise>COMPLETE</promise>' },
   ]);
-  expect(project.calls()[1]!.prompt).toContain(`You printed the promise, but it was not accepted: ${why}.`);
+  expect(project.calls()[1]!.prompt).toContain(`You printed the promise, but it was rejected: ${why}.`);
 });
 
 test('the last output of an agent is not lost if the reader starts late', async () => {
@@ -163,7 +163,7 @@ test('a promise with a failing exit code is rejected, and the next prompt says s
     { completionFound: false, rejected: 'the agent exited with code 1' },
     { completionFound: true, rejected: null },
   ]);
-  expect(project.calls()[1]!.prompt).toContain('You printed the promise, but it was not accepted');
+  expect(project.calls()[1]!.prompt).toContain('You printed the promise, but it was rejected');
 });
 
 test('an agent that only repeats its prompt is not complete', async () => {

@@ -392,6 +392,7 @@ test('the cost of a killed iteration is counted', async () => {
   await eventually(() => project.state().currentUsage !== null, 'the cost to be on disk', 30_000);
   killed.kill('SIGKILL');
   await killed.result;
+  expect((await project.spool('status', change)).stdout).toContain('$4.00');
 
   const again = await project.spool(...run);
 

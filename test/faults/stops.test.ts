@@ -20,18 +20,18 @@ import { startAs, users } from '../support/sandbox.ts';
 // test/trials/hangs.trial.ts tries more calls of each.
 
 test.each([
-  { title: 'a run', args: run, script: hangs, most: 4 },
-  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 2 },
-  { title: 'a run in a worktree', args: [...run, '--worktree'], script: hangs, most: 4 },
+  { title: 'a run', args: run, script: hangs, max: 4 },
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, max: 2 },
+  { title: 'a run in a worktree', args: [...run, '--worktree'], script: hangs, max: 4 },
 ])('Ctrl-C ends Spool while git hangs in $title', async (hanging) => {
-  expect(await endsBySignal(hanging)).toBe(hanging.most);
+  expect(await endsBySignal(hanging)).toBe(hanging.max);
 });
 
 test.each([
-  { title: 'a run', args: run, script: hangs, most: 3 },
-  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 2 },
+  { title: 'a run', args: run, script: hangs, max: 3 },
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, max: 2 },
 ])('--max-duration ends Spool while git hangs in $title', async (hanging) => {
-  expect(await endsByLimit(hanging)).toBe(hanging.most);
+  expect(await endsByLimit(hanging)).toBe(hanging.max);
 });
 
 test('Ctrl-C ends a landing while git hangs', () => forEachConcurrent([1, 4, 12], 3, landingEnds));

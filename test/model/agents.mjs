@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
  * @property {string} package on the npm registry
  * @property {string} version the tested version
  * @property {string} model the value of `--model`
+ * @property {string} [node] the version of Node that it needs, if that of the tests may be too old
  * @property {(home: string, url: string) => Record<string, string>} prepare writes settings below home and returns variables
  */
 
@@ -17,6 +18,32 @@ const put = (file, text) => {
 };
 
 const key = 'sk-scripted-0123456789';
+
+/** @param {string} home @param {string} url */
+const prepareCodex = (home, url) => {
+  put(
+    join(home, '.codex', 'config.toml'),
+    `model = "scripted"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "Scripted"
+base_url = "${url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+`,
+  );
+  return { SCRIPTED_KEY: key };
+};
+
+/** @param {string} url */
+const prepareClaude = (url) => ({
+  ANTHROPIC_BASE_URL: url,
+  ANTHROPIC_API_KEY: key,
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  CLAUDE_CODE_MAX_RETRIES: '1',
+});
 
 /** @type {Record<string, Agent>} */
 export const agents = {
@@ -48,33 +75,13 @@ export const agents = {
     package: '@anthropic-ai/claude-code',
     version: '2.1.325',
     model: 'scripted',
-    prepare: (_, url) => ({
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_API_KEY: key,
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      CLAUDE_CODE_MAX_RETRIES: '1',
-    }),
+    prepare: (_, url) => prepareClaude(url),
   },
   codex: {
     package: '@openai/codex',
     version: '0.166.0',
     model: 'scripted',
-    prepare: (home, url) => {
-      put(
-        join(home, '.codex', 'config.toml'),
-        `model = "scripted"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "Scripted"
-base_url = "${url}/v1"
-env_key = "SCRIPTED_KEY"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-`,
-      );
-      return { SCRIPTED_KEY: key };
-    },
+    prepare: (home, url) => prepareCodex(home, url),
   },
   copilot: {
     package: '@github/copilot',
@@ -120,5 +127,30 @@ stream_max_retries = 1
       put(join(home, '.qwen', 'settings.json'), JSON.stringify({ security: { auth: { selectedType: 'openai' } } }));
       return { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${url}/v1` };
     },
+  },
+  goose: {
+    package: '@aaif/goose',
+    version: '0.20.1',
+    model: 'scripted',
+    prepare: (_, url) => ({
+      GOOSE_PROVIDER: 'openai',
+      GOOSE_MODEL: 'scripted',
+      GOOSE_DISABLE_KEYRING: '1',
+      OPENAI_HOST: url,
+      OPENAI_API_KEY: key,
+    }),
+  },
+  'codex-acp': {
+    package: '@agentclientprotocol/codex-acp',
+    version: '2.6.0',
+    model: 'scripted',
+    prepare: (home, url) => prepareCodex(home, url),
+  },
+  'claude-agent-acp': {
+    package: '@agentclientprotocol/claude-agent-acp',
+    version: '0.99.1',
+    node: '24.21.0',
+    model: 'scripted',
+    prepare: (_, url) => prepareClaude(url),
   },
 };

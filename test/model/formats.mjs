@@ -9,7 +9,7 @@ import { concrete } from './tools.mjs';
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {object} Format
  * @property {(path: string) => boolean} matches
- * @property {(body: any, path: string) => Omit<Request, 'bytes'>} read
+ * @property {(body: any, path: string) => Omit<Request, 'bytes' | 'text'>} read
  * @property {(refusal: Refusal) => object} refusal
  * @property {(response: Response, request: Request, turn: Turn, pauseMs: number) => Promise<void>} answer
  */
@@ -53,7 +53,8 @@ const turnsIn = (messages) => ({
     .filter(({ role }) => role === 'user')
     .map(({ content }) => textOf(content))
     .join('\n'),
-  step: messages.filter(({ role }) => role === 'assistant').length,
+  // Some agents send the text and the calls of one turn as two messages.
+  step: messages.filter(({ role }, at) => role === 'assistant' && messages[at + 1]?.role !== 'assistant').length,
 });
 
 /** @type {Format} */

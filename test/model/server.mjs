@@ -11,7 +11,7 @@ import { formats } from './formats.mjs';
  * @typedef {{ status: number, message: string }} Refusal An HTTP error instead of a turn.
  * @typedef {{ iteration: number, step: number }} Moment The iteration of the loop, and the turns taken in it so far.
  * @typedef {{ name: string, schema: { properties?: Record<string, { type?: string }>, required?: string[] } }} Tool
- * @typedef {{ model: string, prompt: string, step: number, tools: Tool[], stream: boolean, bytes: number }} Request
+ * @typedef {{ model: string, prompt: string, step: number, tools: Tool[], stream: boolean, bytes: number, text: string }} Request
  */
 
 /**
@@ -25,11 +25,13 @@ export const startModel = async ({ script, pauseMs = 0 }) => {
   const requests = [];
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0] ?? '';
-    const text = await readText(request);
+    const text = await readText(request).catch(() => null);
+    // The agent was ended while it sent its request.
+    if (text === null) return;
     const format = formats.find((candidate) => candidate.matches(path));
     const body = parse(text);
     if (!format || body === null) return sendJson(response, 404, { error: { message: `no such address: ${path}` } });
-    const seen = { ...format.read(body, path), bytes: text.length };
+    const seen = { ...format.read(body, path), bytes: text.length, text };
     requests.push(seen);
     const answer = script({ iteration: iterationOf(seen.prompt), step: seen.step }, seen);
     if ('status' in answer) return sendJson(response, answer.status, format.refusal(answer));

@@ -25,7 +25,7 @@ const code = 'export const add = (a, b) => a + b; // "sum"\n';
 const tasks = `.spool/changes/${change}/tasks.md`;
 const otherChange = '002-02_other-change-with-a-name-that-is-rather-long-for-a-phone';
 
-/** A run with a refused promise behind it and an agent at work, a failed run, and a change without one. */
+/** A run with a rejected promise behind it and an agent at work, a failed run, and a change without one. */
 const createBusyProject = async () => {
   const project = createProject({
     files: {
@@ -57,7 +57,7 @@ const createBusyProject = async () => {
 const views: readonly (readonly [view: string, text: string])[] = [
   ['', 'Again.'],
   ['/1/diff', 'src/add.js'],
-  ['/1/gate', 'The promise was refused'],
+  ['/1/gate', 'The promise was rejected'],
   ['/1/prompt', 'Ralph Wiggum'],
   ['/1/log', 'I change'],
   ['/1/conversation', 'I change'],
@@ -134,7 +134,7 @@ describePage('the page', (browser) => {
     await keyboard.press('Escape');
     await page.getByRole('link', { name: otherChange }).waitFor();
     // It moves to the group above meanwhile, with the focus.
-    await see(page.locator('.group-attention'), 'Promise not accepted in iteration 1');
+    await see(page.locator('.group-attention'), 'Promise rejected in iteration 1');
 
     expect(await focused()).toBe(change);
     await keyboard.press('j');

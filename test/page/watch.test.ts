@@ -81,7 +81,7 @@ describePage('a run on the page', (browser) => {
     await see(page, 'first.txt');
     await see(page.locator('.text-added'), 'one');
     await tab(page, 'Gate').click();
-    await see(page, 'The promise was refused');
+    await see(page, 'The promise was rejected');
     await see(page, 'sh check.sh');
     await tab(page, 'Prompt').click();
     await see(page, /Ralph Wiggum Loop - Iteration 1/);

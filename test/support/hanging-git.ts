@@ -51,10 +51,10 @@ const countCalls = async (args: readonly string[]): Promise<number> => {
 };
 
 /** Up to `most` call numbers, evenly distributed. */
-const someOf = (count: number, most: number): number[] => {
-  if (most >= count) return Array.from({ length: count }, (_, index) => index + 1);
-  const step = Math.max(1, (count - 1) / (most - 1));
-  return [...new Set(Array.from({ length: most }, (_, index) => Math.min(count, Math.round(1 + index * step))))];
+const someOf = (count: number, max: number): number[] => {
+  if (max >= count) return Array.from({ length: count }, (_, index) => index + 1);
+  const step = Math.max(1, (count - 1) / (max - 1));
+  return [...new Set(Array.from({ length: max }, (_, index) => Math.min(count, Math.round(1 + index * step))))];
 };
 
 export const endsSoon = async <Result>(result: Promise<Result>): Promise<Result> => {
@@ -70,7 +70,7 @@ export interface Hanging {
   readonly title: string;
   readonly args: readonly string[];
   readonly script: string;
-  readonly most: number;
+  readonly max: number;
 }
 
 interface Trial {
@@ -98,10 +98,10 @@ const endOf = async ({ args, call, script, signal }: Trial) => {
 
 /** Tries some calls concurrently. Returns how many. */
 const tryCalls = async (
-  { args, script, most }: Hanging,
+  { args, script, max }: Hanging,
   { limit, signal, codes }: Pick<Trial, 'signal'> & { limit: readonly string[]; codes: readonly (number | string)[] },
 ): Promise<number> => {
-  const calls = someOf(await countCalls(args), most);
+  const calls = someOf(await countCalls(args), max);
   await forEachConcurrent(calls, 4, async (call) => {
     const ended = await endOf({ args: [...args, ...limit], call, script, signal });
     expect(codes, `call ${call}: ${ended.stderr}`).toContain(ended.signal ?? ended.code);

@@ -62,6 +62,8 @@ export const createProject = ({ files = {}, agent = [], git = true, untrusted = 
     PWD: folder,
     NO_COLOR: '1',
     TZ: 'UTC',
+    // The scripted agent does not speak ACP.
+    SPOOL_AGENT_MODE: 'cold',
   };
   const runGit = (...args: string[]) => execFileSync('git', args, { cwd: folder, env, encoding: 'utf8' }).trim();
   // One process: starting one from a test worker costs more than git itself.

@@ -15,14 +15,14 @@ const runs = Number(process.env.FUZZ_RUNS ?? 45);
 const path = process.env.FUZZ_PATH;
 
 /** For all cases. On a slower machine not all of them are tried, which is a failure. */
-const longestMs = Math.max(400_000, runs * 9000);
+const maxMs = Math.max(400_000, runs * 9000);
 
 /** A command that takes this long hangs, however busy the machine is. */
 const hangsMs = 20_000;
 /** How much longer a command may take than three times the time with valid files. */
 const slackMs = 1000;
 /** A command that is slow this often in a row is slow itself, not because of a busy machine. */
-const mostTries = 3;
+const maxTries = 3;
 
 const line = (event: object) => JSON.stringify(event);
 const done = 'Done.\n\n<promise>COMPLETE</promise>';
@@ -165,7 +165,7 @@ test(
       for (let tries = 1; ; tries++) {
         const wrong = await tryOnce(one);
         if (wrong === null) return void tried++;
-        if (wrong.startsWith('slow') && tries < mostTries) continue;
+        if (wrong.startsWith('slow') && tries < maxTries) continue;
         throw new Error(`${wrong}\nThe input is in ${bench.keep(one)}.`);
       }
     };
@@ -174,7 +174,7 @@ test(
       seed: inject('seed'),
       ...(path === undefined ? { numRuns: runs } : { numRuns: 1, path, endOnFailure: true }),
       // The input is saved in a folder. Shrinking it further takes minutes.
-      interruptAfterTimeLimit: longestMs,
+      interruptAfterTimeLimit: maxMs,
       markInterruptAsFailure: true,
     });
     const found = [...codes].toSorted().map(([code, count]) => `${count} × exit code ${code}`);
@@ -184,7 +184,7 @@ test(
       found: `0 crashes, 0 hangs, 0 control sequences, nothing outside changed in ${called} calls (${found.join(', ')})`,
     });
   },
-  longestMs + 200_000,
+  maxMs + 200_000,
 );
 
 /** In groups that can run at the same time. */

@@ -10,7 +10,7 @@ import { createRandom, report } from '../support/trials.ts';
 
 const killsEach = 40;
 /** Long enough for kills in the third iteration and before the first. */
-const longestMs = 1400;
+const maxMs = 1400;
 
 /** Logs what it does, with the tag of the iteration. */
 const agentWith = (also: string) => `echo "start $SPOOL_ITERATION" >> "$HOME/log"
@@ -51,11 +51,11 @@ const surroundings: Record<string, Surroundings> = {
   'while another process holds the index lock': {
     agent: agentWith(''),
     meanwhile: async (project, random) => {
-      await delay(random() * longestMs);
+      await delay(random() * maxMs);
       const lock = project.path('.git/index.lock');
       if (existsSync(lock)) return;
       writeFileSync(lock, '', { flag: 'wx' });
-      await delay(random() * longestMs);
+      await delay(random() * maxMs);
       rmSync(lock, { force: true });
     },
     check: (project) => {
@@ -137,7 +137,7 @@ test(`${killsEach * Object.keys(surroundings).length} kills at random moments lo
       for (let kill = 0; kill < killsEach; kill++) {
         const others = meanwhile?.(project, random);
         const loop = project.start([...run, ...args]);
-        await delay(random() * longestMs);
+        await delay(random() * maxMs);
         loop.kill('SIGKILL');
         reported.push(...announced((await loop.result).stdout));
         await others;

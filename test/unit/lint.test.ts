@@ -55,7 +55,7 @@ const writing: Readonly<Record<string, string>> = {
   'changes/new-change.ts': 'below .spool',
   'changes/spool/create.ts': 'below .spool',
   'guard/saved-memory.ts': 'the state folder',
-  'guard/tests/accepted.ts': 'the state folder of the user',
+  'guard/weakened-tests/accepted.ts': 'the state folder of the user',
   'run/assignment.ts': 'the folder of the run',
   'run/gate/report-files.ts': 'a temporary folder',
   'run/host.ts': 'the folder of the run',
@@ -100,7 +100,7 @@ const shortening: Readonly<Record<string, string>> = {
 
 /** A text that is cut at a maximum length, or before or after an ellipsis. */
 const cuts =
-  /\.slice\((?:0, |-)(?:max|longest|tail)\w*(?:Length|Text|Line|Message|Answer)\b(?! [-+] longestSecret)|\.slice\([^`]*\)\}\s?…|…\$\{[^}]*\.slice\(/;
+  /\.slice\((?:0, |-)(?:max|longest|tail)\w*(?:Length|Text|Line|Message|Answer)\b(?! [-+] maxRedactedLength)|\.slice\([^`]*\)\}\s?…|…\$\{[^}]*\.slice\(/;
 
 test('only a redactor and the reporters, which get redacted texts, shorten texts', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

@@ -16,7 +16,7 @@ test('every import follows the order of the rooms, without cycles', () => {
 });
 
 test.each([
-  ['run/start.ts', 'commands/shared/command.ts', 'static'],
+  ['run/start.ts', 'commands/registry/command.ts', 'static'],
   ['run/start.ts', 'report/live.ts', 'dynamic'],
   ['git/call/git.ts', 'store/state.ts', 'type'],
   ['ralph/loop.ts', 'text/format.ts', 'static'],

@@ -126,7 +126,7 @@ test('shows the diff of an iteration, file by file', async () => {
   expect((await web.get(`${run}/diff/file?iteration=1&path=..%2f..%2fetc/passwd`)).status).toBe(404);
 });
 
-test('shows refused promises with the output of the gate, and earlier runs', async () => {
+test('shows rejected promises with the output of the gate, and earlier runs', async () => {
   const project = createProject({ agent: [`echo 1 > one; ${promise}`] });
   await project.spool('ralph', '--change', change, '--verify', 'echo broken; false', '--max-iterations', '1');
   const first = project.state().run;

@@ -82,7 +82,7 @@ const textsIn = (value: unknown): string[] => {
 };
 
 /** Each takes as long as the file. */
-const mostMisses = 100;
+const maxMisses = 100;
 
 /** Finds the lines of texts in the order of the file. One that is written in another way has the line of the text before. */
 const createLineSearch = (text: string) => {
@@ -90,7 +90,7 @@ const createLineSearch = (text: string) => {
   let line = 1;
   let misses = 0;
   return (wanted: string): number => {
-    const found = misses > mostMisses ? -1 : text.indexOf(JSON.stringify(wanted).slice(1, -1), at);
+    const found = misses > maxMisses ? -1 : text.indexOf(JSON.stringify(wanted).slice(1, -1), at);
     if (found === -1) misses++;
     if (found === -1) return line;
     for (let next = text.indexOf('\n', at); next !== -1 && next < found; next = text.indexOf('\n', next + 1)) line++;

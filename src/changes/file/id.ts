@@ -13,7 +13,7 @@ export const idsOf = (path: string): readonly [string, string] => {
 };
 
 /** Characters. It is the name of a folder and part of the name of a branch. */
-const longestSlug = 60;
+const maxSlug = 60;
 
 const slugOf = (path: string): string => {
   const words = path
@@ -22,7 +22,7 @@ const slugOf = (path: string): string => {
     .toLowerCase()
     .replaceAll(/[\u0300-\u036f]/g, '')
     .match(/[a-z0-9]+/g);
-  const slug = (words ?? []).join('-').slice(-longestSlug).replace(/^-/, '');
+  const slug = (words ?? []).join('-').slice(-maxSlug).replace(/^-/, '');
   // `002-01` could be the beginning of another ID.
   return slug === '' || looksLikeId(slug) ? `file-${slug}`.replace(/-$/, '') : slug;
 };

@@ -4,7 +4,7 @@ import { filesInside, isPresentInside, textInside } from '../../files/inside.ts'
 import { parseYaml, textsIn } from '../../text/yaml.ts';
 
 /** The settings of the project or of a change are short texts. */
-const longestSettings = 1024 * 1024;
+const maxSettings = 1024 * 1024;
 
 /** Both names are known to OpenSpec. The first one counts. */
 export const configFiles = (base: string) => [join(base, 'config.yaml'), join(base, 'config.yml')] as const;
@@ -49,13 +49,13 @@ export const tasksFileOf = (root: string, base: string, folder: string): string 
 /** The schema of a change in the project; empty for the built-in one and for schemas of the user. */
 const schemaOf = (root: string, base: string, folder: string): Readonly<Record<string, unknown>> => {
   const file = schemaFile(root, base, folder);
-  return (file === null ? null : parseYaml(textInside(root, file, longestSettings) ?? '')) ?? {};
+  return (file === null ? null : parseYaml(textInside(root, file, maxSettings) ?? '')) ?? {};
 };
 
 /** The file of the schema that a change or the project names, which need not exist; null if none is named. */
 export const schemaFile = (root: string, base: string, folder: string): string | null => {
   const named = [changeSettingsFile(folder), configFile(root, base)]
-    .map((file) => parseYaml(textInside(root, file, longestSettings) ?? '')?.schema)
+    .map((file) => parseYaml(textInside(root, file, maxSettings) ?? '')?.schema)
     .find((name) => typeof name === 'string');
   if (typeof named !== 'string' || !/^[\w.-]+$/.test(named) || named.startsWith('.')) return null;
   return join(base, 'schemas', named, 'schema.yaml');

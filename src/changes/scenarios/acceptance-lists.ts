@@ -190,12 +190,12 @@ const contentOf = ({ first, lines, line }: Omit<Item, 'number' | 'isFirst'>) => 
 };
 
 /** Characters. */
-const longestTitle = 200;
+const maxTitle = 200;
 
 /** The line without marks of emphasis and code. A long one is cut between words. */
 const titleOf = (text: string): string => {
   const plain = text.replaceAll(/\*\*|__|`/g, '').trim();
-  if (plain.length <= longestTitle) return plain;
-  const end = plain.lastIndexOf(' ', longestTitle);
+  if (plain.length <= maxTitle) return plain;
+  const end = plain.lastIndexOf(' ', maxTitle);
   return `${plain.slice(0, end === -1 ? 0 : end)}…`;
 };

@@ -1,7 +1,7 @@
 import { shortHash } from '../short-hash.ts';
 
 /** Characters of a part of an id. */
-const longest = 60;
+const maxSlug = 60;
 
 /**
  * Turns a title into a part of an id: letters and digits of any script in lower case, with `-` between words. Accents of
@@ -12,8 +12,8 @@ export const slugOf = (title: string): string => {
   if (words.length === 0) return shortHash(title.trim());
   const slug = words.join('-');
   const chars = [...slug];
-  if (chars.length <= longest) return slug;
-  const start = chars.slice(0, longest - '-123456'.length).join('');
+  if (chars.length <= maxSlug) return slug;
+  const start = chars.slice(0, maxSlug - '-123456'.length).join('');
   const atWord = start.lastIndexOf('-');
   return `${atWord > start.length / 2 ? start.slice(0, atWord) : start}-${shortHash(slug)}`;
 };

@@ -12,7 +12,7 @@ export interface SpecIssue {
 }
 
 const shortestPurpose = 50;
-const longestStatement = 500;
+const maxStatement = 500;
 
 /** The rules for main specs. */
 export const checkMainSpec = (main: MainSpec): SpecIssue[] => [
@@ -78,12 +78,12 @@ const partIssues = (part: Requirement): SpecIssue[] => {
   const hasScenario = headedParts(lines.slice(1)).some((each) => hasText(each.lines.slice(1)));
   return [
     ...(hasScenario ? [] : [{ level: 'error' as const, line, message: noScenario('Requirement', name) }]),
-    ...(statementOf(part).length > longestStatement
+    ...(statementOf(part).length > maxStatement
       ? [
           {
             level: 'info' as const,
             line,
-            message: `Requirement "${name}" is longer than ${longestStatement} characters.`,
+            message: `Requirement "${name}" is longer than ${maxStatement} characters.`,
           },
         ]
       : []),

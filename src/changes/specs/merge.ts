@@ -54,7 +54,7 @@ export const mergeSpec = (request: MergeRequest): Merge => {
     ...generalWarnings(request, delta, main),
     ...(isPurposeLost ? [{ line: null, message: unusablePurpose }] : []),
   ];
-  return settle({ request, delta, main }, { ...edited, warnings });
+  return mergedSpec({ request, delta, main }, { ...edited, warnings });
 };
 
 const refused = (file: Refusal['file'], problems: readonly (SpecProblem | MergeWarning)[]): Merge => ({
@@ -105,7 +105,7 @@ interface Sources {
 }
 
 /** Refuses what would not be a sound main spec. */
-const settle = (sources: Sources, { parts, counts, warnings }: Omit<Edited, 'refusals'>): Merge => {
+const mergedSpec = (sources: Sources, { parts, counts, warnings }: Omit<Edited, 'refusals'>): Merge => {
   const { request, main } = sources;
   const isUnchanged = Object.values(counts).every((count) => count === 0);
   if (request.main === null && parts.length === 0 && request.retire) return { kind: 'unchanged', warnings };
@@ -140,14 +140,14 @@ const lastRequirement =
 const isMoreThanTitle = (lines: readonly Line[]): boolean => hasText(lines.filter((line) => levelOf(line) !== 1));
 
 /** More errors of a main spec are not reported. */
-const mostErrors = 100;
+const maxErrors = 100;
 
 /** The outcome, if the main spec would have no errors. */
 const checked = ({ delta, main }: Sources, text: string, outcome: Merge): Merge => {
   const errors = checkMainSpec(parseMainSpec(text)).filter(({ level }) => level === 'error');
   if (errors.length === 0) return outcome;
   const before = new Map(checkMainSpec(main).map((issue) => [issue.message, issue]));
-  const refusals = errors.slice(0, mostErrors).map(({ message }): Refusal => {
+  const refusals = errors.slice(0, maxErrors).map(({ message }): Refusal => {
     const known = before.get(message);
     if (known !== undefined) return { file: 'main', line: known.line, message };
     const heading = delta.headings.find(({ name }) => message.includes(`"${name.replace(/^#+\s*/, '')}"`));

@@ -18,13 +18,13 @@ export const slugOf = (sentence: string): string => {
   let slug = '';
   for (const word of words) {
     const longer = slug === '' ? word : `${slug}-${word}`;
-    if (longer.length > longestSentenceSlug) break;
+    if (longer.length > maxSentenceSlug) break;
     slug = longer;
   }
-  return slug || words[0]!.slice(0, longestSentenceSlug) || 'change';
+  return slug || words[0]!.slice(0, maxSentenceSlug) || 'change';
 };
 
-const longestSentenceSlug = 40;
+const maxSentenceSlug = 40;
 
 export const toSlug = (text: string): string | null => {
   const slug = text

@@ -131,15 +131,15 @@ const quoted = (text: string) =>
     .map((line) => `> ${line}`.trimEnd())
     .join('\n');
 
-const longestTitle = 72;
+const maxTitle = 72;
 
 /** The first line of a prompt, or as many of its words as fit. */
 export const promptTitle = (text: string): string => {
   const line = joinLines(text.trim().split(/[\r\n]/)[0]!)
     .replace(/^[\s#>*-]+/, '')
     .trimEnd();
-  if (line.length <= longestTitle) return line || 'Change';
-  const cut = line.slice(0, longestTitle);
+  if (line.length <= maxTitle) return line || 'Change';
+  const cut = line.slice(0, maxTitle);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)) || cut}…`;
 };
 

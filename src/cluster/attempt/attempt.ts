@@ -1,4 +1,4 @@
-import { createRedactor } from '../../secrets/redact.ts';
+import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Claim } from '../change-row.ts';
 import { whyUnusable } from '../check-claim.ts';
 import { type Held, type Settlement, wasLost } from '../claims.ts';
@@ -6,7 +6,7 @@ import { openClone, removeClone } from '../clone.ts';
 import { type HeldFence } from '../fence.ts';
 import { takeFence } from '../take-fence.ts';
 import { removeOlderClones } from '../leftover-clones.ts';
-import { createBookings } from './bookings.ts';
+import { type Bookings, createBookings } from './bookings.ts';
 import type { AttemptContext, AttemptOptions } from './context.ts';
 import type { Requests } from './requests.ts';
 import { runAndPublish } from './run-and-publish.ts';
@@ -32,80 +32,96 @@ export interface Attempt {
 }
 
 export const startAttempt = (options: AttemptOptions): Attempt => {
-  const { database, remote, claim, folders, env } = options;
+  const { claim, env, remote } = options;
   const stopping = createStopping(options);
-  let held: Held = claim;
-  let readRequests = () => {};
-  const onRequests = (requests: Requests) => {
-    readRequests = () => void requests.read().catch(() => {});
-  };
-  let isSettling = false;
-  const redactor = createRedactor({ ...env, SPOOL_REMOTE: remote.url });
-  const context: AttemptContext = { ...options, stopping, held: () => held };
+  const state: AttemptState = { held: claim, requests: null, isSettling: false };
+  const context: AttemptContext = { ...options, stopping, held: () => state.held };
   const bookings = createBookings(context);
-
-  const attemptAndSettle = async (): Promise<void> => {
-    await options.previous;
-    if (stopping.isLost()) return;
-    const settlement = await attempt().catch((error: unknown) => settlementOfError(error, context));
-    if (settlement === null || stopping.isLost()) return;
-    isSettling = true;
-    await settleWithRetries(context, withoutSecrets(settlement, redactor));
-  };
-
-  /** Returns what becomes of the change; null if it was lost. */
-  const attempt = async (): Promise<Settlement | null> => {
-    const unusable = whyUnusable(claim);
-    if (unusable !== null) return { state: 'failed', detail: unusable };
-    const onRaised = (raised: Claim) => {
-      held = raised;
-    };
-    const fence = await takeFence(database, remote, { claim, onRaised });
-    switch (fence.kind) {
-      case 'lost':
-        stopping.lose(fence.why);
-        return null;
-      case 'failed':
-        return { state: 'failed', detail: fence.why };
-      case 'unstored':
-        return failedOrRetry(fence.why, context);
-      case 'unreachable':
-        return retryAfterLease(fence.why, context);
-      case 'taken':
-        return (await settlementBefore(fence)) ?? runInClone(fence);
-    }
-  };
-
-  /** How the previous owner has ended the run, if the database has not heard of it. */
-  const settlementBefore = async ({ note: { settled } }: HeldFence): Promise<Settlement | null> =>
-    settled !== null && (await wasLost(database, held, settled.epoch)) ? settled.settlement : null;
-
-  const runInClone = async (fence: HeldFence): Promise<Settlement | null> => {
-    if (stopping.isLost()) return null;
-    removeOlderClones(folders, held, env);
-    const clone = await openClone(remote, folders, { held: fence, env, stop: stopping.signals.stop });
-    if ('why' in clone)
-      return clone.isTemporary ? retryAfterLease(clone.why, context) : failedOrRetry(clone.why, context);
-    let isPublished = false;
-    try {
-      if (stopping.isLost()) return null;
-      const ended = await runAndPublish(context, { clone, fence, bookings, redactor, onRequests });
-      isPublished = ended?.isPublished ?? false;
-      return ended && ended.settlement;
-    } finally {
-      // What could not be pushed stays on this machine.
-      if (isPublished || stopping.isLost()) removeClone(clone, env);
-    }
-  };
-
-  const ended = attemptAndSettle();
+  const redactor = createRedactor({ ...env, SPOOL_REMOTE: remote.url });
+  const ended = runAndSettle({ ...context, state, bookings, redactor });
   return {
-    held: () => held,
+    held: () => state.held,
     lose: stopping.lose,
     handBack: stopping.handBack,
-    readRequests: () => readRequests(),
-    isSettling: () => isSettling,
+    readRequests: () => void state.requests?.read().catch(() => {}),
+    isSettling: () => state.isSettling,
     ended,
     booked: bookings.all,
   };
+};
+
+interface AttemptState {
+  held: Held;
+  /** null until the run starts. */
+  requests: Requests | null;
+  isSettling: boolean;
+}
+
+interface StartedAttempt extends AttemptContext {
+  readonly state: AttemptState;
+  readonly bookings: Bookings;
+  readonly redactor: Redactor;
+}
+
+const runAndSettle = async (attempt: StartedAttempt): Promise<void> => {
+  const { state, stopping, redactor } = attempt;
+  await attempt.previous;
+  if (stopping.isLost()) return;
+  const settlement = await takeAndRun(attempt).catch((error: unknown) => settlementOfError(error, attempt));
+  if (settlement === null || stopping.isLost()) return;
+  state.isSettling = true;
+  await settleWithRetries(attempt, withoutSecrets(settlement, redactor));
+};
+
+/** Returns what becomes of the change; null if it was lost. */
+const takeAndRun = async (attempt: StartedAttempt): Promise<Settlement | null> => {
+  const { database, remote, claim, state, stopping } = attempt;
+  const unusable = whyUnusable(claim);
+  if (unusable !== null) return { state: 'failed', detail: unusable };
+  const onRaised = (raised: Claim) => {
+    state.held = raised;
+  };
+  const fence = await takeFence(database, remote, { claim, onRaised });
+  switch (fence.kind) {
+    case 'lost':
+      stopping.lose(fence.why);
+      return null;
+    case 'failed':
+      return { state: 'failed', detail: fence.why };
+    case 'unstored':
+      return failedOrRetry(fence.why, attempt);
+    case 'unreachable':
+      return retryAfterLease(fence.why, attempt);
+    case 'taken':
+      return (await settlementBefore(attempt, fence)) ?? runInClone(attempt, fence);
+  }
+};
+
+/** How the previous owner has ended the run, if the database has not heard of it. */
+const settlementBefore = async (
+  { database, state }: StartedAttempt,
+  { note: { settled } }: HeldFence,
+): Promise<Settlement | null> =>
+  settled !== null && (await wasLost(database, state.held, settled.epoch)) ? settled.settlement : null;
+
+const runInClone = async (attempt: StartedAttempt, fence: HeldFence): Promise<Settlement | null> => {
+  const { remote, folders, env, state, stopping, bookings, redactor } = attempt;
+  if (stopping.isLost()) return null;
+  removeOlderClones(folders, state.held, env);
+  const clone = await openClone(remote, folders, { held: fence, env, stop: stopping.signals.stop });
+  if ('why' in clone)
+    return clone.isTemporary ? retryAfterLease(clone.why, attempt) : failedOrRetry(clone.why, attempt);
+  const onRequests = (requests: Requests) => {
+    state.requests = requests;
+  };
+  let isPublished = false;
+  try {
+    if (stopping.isLost()) return null;
+    const ended = await runAndPublish(attempt, { clone, fence, bookings, redactor, onRequests });
+    isPublished = ended?.isPublished ?? false;
+    return ended && ended.settlement;
+  } finally {
+    // What could not be pushed stays on this machine.
+    if (isPublished || stopping.isLost()) removeClone(clone, env);
+  }
 };

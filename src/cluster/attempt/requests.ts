@@ -28,61 +28,67 @@ export const createRequests = (
   { database, env, held, clone, applied }: RequestsOptions,
   stopping: Stopping,
 ): Requests => {
-  const { project } = clone;
+  const ref = { project: clone.project, change: held.id, env };
   let appliedContext = applied;
   let lastRead = 0;
-  let wantsPause: boolean | null = null;
-  /** What the run has yet to be told: it may be starting. */
-  let untold: 'stop' | 'stop-after-iteration' | null = null;
-  const tellRun = (): void => {
-    if (untold === 'stop') stopping.stop();
-    else if (untold !== null && requestControl(project, held.id, untold, { env }) !== 'sent') return;
-    untold = null;
-  };
+  let asked: Asked = { wantsPause: null, untold: null };
+  let isReading = false;
+
   const apply = (message: Message): void => {
-    switch (message.kind) {
-      case 'context':
-      case 'clear-context':
-        if (message.seq > appliedContext) applyContext({ project, change: held.id, env }, message);
-        appliedContext = Math.max(appliedContext, message.seq);
-        return;
-      case 'resume':
-        wantsPause = null;
-        return;
-      case 'stop':
-        wantsPause = false;
-        untold = 'stop';
-        return;
-      case 'stop-after-iteration':
-        wantsPause = false;
-        untold ??= 'stop-after-iteration';
-        return;
-      case 'pause':
-        // A request to stop is not weakened by one to pause.
-        wantsPause = wantsPause !== false;
-        untold ??= 'stop-after-iteration';
-    }
+    lastRead = message.seq;
+    asked = withMessage(asked, message);
+    if (message.kind !== 'context' && message.kind !== 'clear-context') return;
+    if (message.seq > appliedContext) applyContext(ref, message);
+    appliedContext = Math.max(appliedContext, message.seq);
   };
+  const tellRun = (): void => {
+    const { untold } = asked;
+    if (untold === 'stop') stopping.stop();
+    else if (untold !== null && requestControl(ref.project, ref.change, untold, { env }) !== 'sent') return;
+    asked = { ...asked, untold: null };
+  };
+
   stopping.onAfterIteration(() => {
-    untold ??= 'stop-after-iteration';
+    asked = { ...asked, untold: asked.untold ?? 'stop-after-iteration' };
     tellRun();
   });
-  let isReading = false;
   return {
     applied: () => appliedContext,
-    wantsPause: () => wantsPause,
+    wantsPause: () => asked.wantsPause,
     read: async () => {
       if (isReading) return;
       isReading = true;
       try {
-        for (const message of await readInbox(database, held, lastRead)) {
-          lastRead = message.seq;
-          apply(message);
-        }
+        for (const message of await readInbox(database, held, lastRead)) apply(message);
         tellRun();
       } finally {
         isReading = false;
       }
     },
   };
+};
+
+/** What people have asked of the run. */
+interface Asked {
+  readonly wantsPause: boolean | null;
+  /** What the run has yet to be told: it may be starting. */
+  readonly untold: 'stop' | 'stop-after-iteration' | null;
+}
+
+const withMessage = (asked: Asked, { kind }: Message): Asked => {
+  const untold = asked.untold ?? 'stop-after-iteration';
+  switch (kind) {
+    case 'context':
+    case 'clear-context':
+      return asked;
+    case 'resume':
+      return { ...asked, wantsPause: null };
+    case 'stop':
+      return { wantsPause: false, untold: 'stop' };
+    case 'stop-after-iteration':
+      return { wantsPause: false, untold };
+    case 'pause':
+      // A request to stop is not weakened by one to pause.
+      return { wantsPause: asked.wantsPause !== false, untold };
+  }
 };

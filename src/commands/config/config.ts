@@ -20,7 +20,7 @@ import { findProject, findProjectIfAny, ownerOf } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
 import { visible } from '../../text/escape-hidden.ts';
 import { createRedactor } from '../../secrets/redact.ts';
-import type { Invocation } from '../shared/command.ts';
+import type { Invocation } from '../registry/command.ts';
 import { withoutPassword } from '../../text/address.ts';
 import { valueOf } from './text.ts';
 

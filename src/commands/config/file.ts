@@ -5,7 +5,7 @@ import { replaceSafely } from '../../files/safe.ts';
 import { findHarness } from '../../harness/registry.ts';
 import { resolveChange } from '../../changes/sources.ts';
 import { findProject, type Project } from '../../store/project.ts';
-import type { Invocation } from '../shared/command.ts';
+import type { Invocation } from '../registry/command.ts';
 import { agentsOf } from '../../config/agents.ts';
 import { type JsonObject, type Path, pathOf, textOf, valueAt } from './text.ts';
 import { configFile } from '../../store/paths.ts';

@@ -1,6 +1,6 @@
 import { isObject } from '../../text/shape.ts';
 import { safeJson } from '../../text/controls.ts';
-import type { Invocation } from '../shared/command.ts';
+import type { Invocation } from '../registry/command.ts';
 import { openConfig } from './file.ts';
 import { type Path, valueAt } from './text.ts';
 

@@ -1,5 +1,5 @@
-import type { Invocation } from '../shared/command.ts';
-import { refuseAgents } from '../shared/refuse-agents.ts';
+import type { Invocation } from '../registry/command.ts';
+import { refuseAgents } from '../user/refuse-agents.ts';
 import { answer } from '../../report/message.ts';
 import { openConfig, writeConfig } from './file.ts';
 import { valueAt, withoutValue } from './text.ts';

@@ -15,7 +15,7 @@ import { type Check, fail, ok, warn } from './check.ts';
 
 /** Longer than the longest argument on Linux. */
 const promptBytes = 200 * 1024;
-const longestMs = 3 * 60_000;
+const maxMs = 3 * 60_000;
 
 export interface Probe {
   readonly harness: Harness;
@@ -117,7 +117,7 @@ This is a test of the connection. ${task} Then print <promise>${defaultCompletio
     job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
     tag: `doctor-${process.pid}/${task.length}`,
     logFile: join(base, 'log'),
-    deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
+    deadlines: { iterationMs: maxMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
   };
   const onEvent = (event: AgentEvent) => {
     observer.observe(event);

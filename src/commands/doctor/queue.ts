@@ -8,8 +8,8 @@ import { asUserError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
 import { duration, pluralise } from '../../text/format.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import type { Invocation } from '../shared/command.ts';
-import { repositoryAt, type RemoteRepository } from '../shared/queue.ts';
+import type { Invocation } from '../registry/command.ts';
+import { repositoryAt, type RemoteRepository } from '../with-queue/queue.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 /** Checks everything that workers need besides an agent: the database, and the git remote of the project. */

@@ -6,7 +6,7 @@ import { runShell } from '../../process/shell.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { Sandbox } from '../../process/sandbox-types.ts';
 import { trySandbox } from '../../sandbox/sandbox.ts';
-import type { Invocation } from '../shared/command.ts';
+import type { Invocation } from '../registry/command.ts';
 import { widenedAccess } from '../../run/sandbox.ts';
 import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';

@@ -16,7 +16,7 @@ import { settingsOf, sourceOf } from '../../trust/settings.ts';
 import { addTrust, readTrusted } from '../../trust/store.ts';
 import { hasControls } from '../../text/names.ts';
 import { answer } from '../../report/message.ts';
-import type { Invocation } from '../shared/command.ts';
+import type { Invocation } from '../registry/command.ts';
 import { type DetectedCheck, detectVerify } from './detect-verify.ts';
 
 /** Creates what is missing and does not touch existing files. Asks before it creates anything. */

@@ -2,7 +2,7 @@ import { signalExitCodes } from '../../errors.ts';
 import type { StopSignalName, StopSource } from '../../process/signals.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { runsOf } from '../../store/runs.ts';
-import { exitCodeFor } from '../shared/run-exit-code.ts';
+import { exitCodeFor } from '../runs/run-exit-code.ts';
 import type { LogFiles } from './log-files.ts';
 
 /** The exit code of a command that follows a run: that of the run, unless the command itself was interrupted. */

@@ -3,7 +3,7 @@ import { say } from '../../report/message.ts';
 import { replay } from '../../report/replay.ts';
 import { followRun } from '../../store/follow.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import { displayRecorded, renderGone } from '../shared/recorded-display.ts';
+import { displayRecorded, renderGone } from '../runs/recorded-display.ts';
 import { endCode, whyMissing } from './ending.ts';
 import type { LogFiles } from './log-files.ts';
 

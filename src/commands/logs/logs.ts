@@ -6,8 +6,8 @@ import { iterationLog, iterationPrompt, reviewLog, reviewPrompt, runFolder } fro
 import { findProject, type Project } from '../../store/project.ts';
 import { lastIterationIn, runsOf } from '../../store/runs.ts';
 import { readState } from '../../store/state.ts';
-import type { Invocation } from '../shared/command.ts';
-import { queueOf } from '../shared/queue-url.ts';
+import type { Invocation } from '../registry/command.ts';
+import { queueOf } from '../with-queue/queue-url.ts';
 import { showEvents } from './events.ts';
 import { followLogs, printFile } from './files.ts';
 import type { LogFiles } from './log-files.ts';

@@ -11,8 +11,8 @@ import { replay } from '../../report/replay.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { iterationFileName } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
-import { displayRecorded, withoutEnd } from '../shared/recorded-display.ts';
-import type { Invocation } from '../shared/command.ts';
+import { displayRecorded, withoutEnd } from '../runs/recorded-display.ts';
+import type { Invocation } from '../registry/command.ts';
 import {
   keyOf,
   localRun,
@@ -20,8 +20,8 @@ import {
   queuedChange,
   resolveWithQueue,
   tryProjectQueue,
-} from '../shared/queued.ts';
-import { printRow, viewOf } from '../shared/queued-status.ts';
+} from '../with-queue/queued.ts';
+import { printRow, viewOf } from '../with-queue/queued-status.ts';
 import { endCode } from './ending.ts';
 import type { Form } from './logs.ts';
 

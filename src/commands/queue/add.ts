@@ -12,8 +12,8 @@ import { answer, say } from '../../report/message.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import type { Invocation } from '../shared/command.ts';
-import { repositoryAt, senderOf, withQueue } from '../shared/queue.ts';
+import type { Invocation } from '../registry/command.ts';
+import { repositoryAt, senderOf, withQueue } from '../with-queue/queue.ts';
 
 /** Queues changes that the remote has. Nothing is sent that a worker would execute. */
 export const run = async (invocation: Invocation): Promise<number> => {

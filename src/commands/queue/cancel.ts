@@ -5,8 +5,8 @@ import { userError } from '../../errors.ts';
 import { answer, say } from '../../report/message.ts';
 import { findProject } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
-import type { Invocation } from '../shared/command.ts';
-import { repositoryAt, senderOf, withQueue } from '../shared/queue.ts';
+import type { Invocation } from '../registry/command.ts';
+import { repositoryAt, senderOf, withQueue } from '../with-queue/queue.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, env, terminal } = invocation;

@@ -2,8 +2,8 @@ import { openDatabase } from '../../cluster/database.ts';
 import { migrate } from '../../cluster/migrations.ts';
 import { answer } from '../../report/message.ts';
 import { safeJson } from '../../text/controls.ts';
-import type { Invocation } from '../shared/command.ts';
-import { requireQueue } from '../shared/queue.ts';
+import type { Invocation } from '../registry/command.ts';
+import { requireQueue } from '../with-queue/queue.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, terminal } = invocation;

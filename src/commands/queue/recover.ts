@@ -2,8 +2,8 @@ import { recoverFences } from '../../cluster/recover.ts';
 import { answer, say } from '../../report/message.ts';
 import { findProject } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
-import type { Invocation } from '../shared/command.ts';
-import { repositoryAt, withQueue } from '../shared/queue.ts';
+import type { Invocation } from '../registry/command.ts';
+import { repositoryAt, withQueue } from '../with-queue/queue.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, cwd, terminal } = invocation;

@@ -5,7 +5,7 @@ import type { Options } from '../../config/flags.ts';
 import { systemProblem, userError } from '../../errors.ts';
 import { readUserFile } from '../../files/user-file.ts';
 import type { Project } from '../../store/project.ts';
-import type { Invocation } from '../shared/command.ts';
+import type { Invocation } from '../registry/command.ts';
 
 export interface Arguments {
   /** The change that the first argument names; null if it names none. */

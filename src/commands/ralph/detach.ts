@@ -13,8 +13,8 @@ import { outputLog, runFolder, startLog, stateFolder } from '../../store/paths.t
 import type { Project } from '../../store/project.ts';
 import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import type { Invocation } from '../shared/command.ts';
-import { confirmOn } from '../shared/consent.ts';
+import type { Invocation } from '../registry/command.ts';
+import { confirmOn } from '../user/consent.ts';
 import { answer, messageLines, say } from '../../report/message.ts';
 import { detachedVariable, type FromBackground, type ToBackground } from './detach-messages.ts';
 

@@ -4,9 +4,9 @@ import { textInside } from '../../files/inside.ts';
 import { editorOf } from '../../process/editor.ts';
 import { isResumable } from '../../ralph/view.ts';
 import type { Project } from '../../store/project.ts';
-import type { Invocation } from '../shared/command.ts';
-import { confirmOn } from '../shared/consent.ts';
-import { editFile } from '../shared/edit.ts';
+import type { Invocation } from '../registry/command.ts';
+import { confirmOn } from '../user/consent.ts';
+import { editFile } from '../user/edit.ts';
 
 /**
  * Offers to open the proposals that are still the template, which a run rejects. Asks nothing without an editor, and

@@ -7,9 +7,9 @@ import { finishArchive } from '../../changes/archive/finish.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
 import { answer, say } from '../../report/message.ts';
-import type { Invocation } from '../shared/command.ts';
-import { queueOf } from '../shared/queue-url.ts';
-import { showRun, showRuns } from '../shared/show-status.ts';
+import type { Invocation } from '../registry/command.ts';
+import { queueOf } from '../with-queue/queue-url.ts';
+import { showRun, showRuns } from '../runs/show-status.ts';
 import { readArguments, readPrompt } from './arguments.ts';
 import { chooseTargets, skipDamaged, type Targets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
@@ -79,13 +79,13 @@ const changeContext = async (
   { invocation, project, options, action }: RalphRequest,
   changes: readonly string[],
 ): Promise<number> => {
-  const { addToContext, emptyContext } = await import('../shared/context.ts');
+  const { addToContext, emptyContext } = await import('../runs/context.ts');
   const { env, terminal } = invocation;
   const queue = await queueOf(invocation, project);
   for (const change of changes) {
     const ref = { project, change, env };
     const text = action === 'addContext' ? options.addContext! : null;
-    const sent = queue && (await (await import('../shared/queued-context.ts')).sendContext(queue, ref, text));
+    const sent = queue && (await (await import('../with-queue/queued-context.ts')).sendContext(queue, ref, text));
     const outcome =
       sent ??
       (text === null ? await emptyContext(ref) : `Added to the context of ${change}. ${await addToContext(ref, text)}`);
@@ -120,7 +120,7 @@ const runChanges = async (request: RalphRequest, targets: Extract<Targets, { kin
   if (changes.length === ids.length || options.detach) return code;
   // The first time may have been hours ago.
   saySkipped();
-  const { withSkipped } = await import('../shared/run-exit-code.ts');
+  const { withSkipped } = await import('../runs/run-exit-code.ts');
   return withSkipped(code);
 };
 

@@ -21,9 +21,9 @@ import type { CommonServices, Person, Reporter, RunServices } from '../../run/se
 import { startRun } from '../../run/start.ts';
 import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
-import type { Invocation } from '../shared/command.ts';
-import { confirmOn, consentOn } from '../shared/consent.ts';
-import { describeError, exitCodeFor, worst } from '../shared/run-exit-code.ts';
+import type { Invocation } from '../registry/command.ts';
+import { confirmOn, consentOn } from '../user/consent.ts';
+import { describeError, exitCodeFor, worst } from '../runs/run-exit-code.ts';
 import { runFolder } from '../../store/paths.ts';
 import { connectForeground, type Foreground } from './foreground.ts';
 

@@ -1,4 +1,4 @@
-import type { CommandOption, CommandRow } from '../shared/command.ts';
+import type { CommandOption, CommandRow } from './command.ts';
 import { queueSettingNames } from '../../cluster/queue-settings.ts';
 import { json, queue, ralphOptions } from './options.ts';
 

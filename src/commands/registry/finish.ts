@@ -1,4 +1,4 @@
-import type { CommandRow } from '../shared/command.ts';
+import type { CommandRow } from './command.ts';
 import { change, json, queue, ralphOptions, run, sandboxFlags, yes } from './options.ts';
 
 /** What flags of `spool ralph` do when a change lands. */

@@ -1,4 +1,4 @@
-import type { CommandRow } from '../shared/command.ts';
+import type { CommandRow } from './command.ts';
 import { change, json, queue, run } from './options.ts';
 
 export const inspectCommands: readonly CommandRow[] = [

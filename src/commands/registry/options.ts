@@ -1,5 +1,5 @@
 import { type Flag, flagNames, flags, isNegated, isRepeatable } from '../../config/flags.ts';
-import type { CommandOption, Positional } from '../shared/command.ts';
+import type { CommandOption, Positional } from './command.ts';
 
 export const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
   const { help, heading, isEveryday, suggest, placeholder, aliases, ...flag }: Flag = flags[name];

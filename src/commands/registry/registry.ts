@@ -4,7 +4,7 @@ import { inspectCommands } from './inspect.ts';
 import { runCommands } from './run.ts';
 import { setUpCommands } from './set-up.ts';
 import { steerCommands } from './steer.ts';
-import { type Command, type CommandHeading, commandHeadings, type CommandRow } from '../shared/command.ts';
+import { type Command, type CommandHeading, commandHeadings, type CommandRow } from './command.ts';
 
 /** Summaries of the commands that have subcommands. */
 export const groups: Readonly<Record<string, string>> = {

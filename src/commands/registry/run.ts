@@ -1,4 +1,4 @@
-import type { CommandRow } from '../shared/command.ts';
+import type { CommandRow } from './command.ts';
 import { queue, ralphOptions } from './options.ts';
 
 export const runCommands: readonly CommandRow[] = [

@@ -1,4 +1,4 @@
-import type { CommandRow } from '../shared/command.ts';
+import type { CommandRow } from './command.ts';
 import { remote } from './cluster.ts';
 import { json, key, onlyChange, queue, ralphOptions, sandboxFlags, yes } from './options.ts';
 
@@ -119,7 +119,7 @@ export const setUpCommands: readonly CommandRow[] = [
       'eval "$(spool completion zsh)"     # in ~/.zshrc, after compinit',
       'spool completion fish > ~/.config/fish/completions/spool.fish',
     ],
-    load: () => import('../completion.ts'),
+    load: () => import('../completion/completion.ts'),
   },
   {
     name: 'trust',

@@ -1,4 +1,4 @@
-import type { CommandOption, CommandRow } from '../shared/command.ts';
+import type { CommandOption, CommandRow } from './command.ts';
 import { change, json, queue, runOf, yes } from './options.ts';
 
 const local: CommandOption = { name: 'local', help: 'Only on this machine, not in the queue' };

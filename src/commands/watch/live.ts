@@ -3,8 +3,8 @@ import type { FollowedEvent } from '../../store/follow.ts';
 import { followRun } from '../../store/follow.ts';
 import type { Project } from '../../store/project.ts';
 import { replay } from '../../report/replay.ts';
-import { displayRecorded, renderGone } from '../shared/recorded-display.ts';
-import type { Invocation } from '../shared/command.ts';
+import { displayRecorded, renderGone } from '../runs/recorded-display.ts';
+import type { Invocation } from '../registry/command.ts';
 import type { StartedRow } from './model.ts';
 
 export interface LiveRequest extends Pick<Invocation, 'cwd' | 'env' | 'terminal'> {

@@ -2,8 +2,8 @@ import { openDatabase } from '../../cluster/database.ts';
 import { followQueued } from '../../cluster/follow-queued.ts';
 import { findQueued } from '../../cluster/queue.ts';
 import { replay } from '../../report/replay.ts';
-import { displayRecorded, withoutEnd } from '../shared/recorded-display.ts';
-import { printRow } from '../shared/queued-status.ts';
+import { displayRecorded, withoutEnd } from '../runs/recorded-display.ts';
+import { printRow } from '../with-queue/queued-status.ts';
 import { type LiveRequest, problemOf, untilStopped } from './live.ts';
 import type { StartedRow } from './model.ts';
 

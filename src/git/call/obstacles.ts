@@ -3,8 +3,9 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type ByteEntry, byteEntries, displayPath, latin1Path, pathBytes } from '../../files/bytes.ts';
+import { fileId } from '../../files/stamp.ts';
 import { isMissing } from '../../files/checks.ts';
-import { longestText } from '../../files/safe.ts';
+import { maxText } from '../../files/safe.ts';
 import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { placeholderIn } from './expand-path.ts';
@@ -68,7 +69,7 @@ const search = async (start: readonly Visit[], walk: Walk): Promise<Obstacle | n
 
 const identityOf = ({ folder, inGit }: Visit): string => {
   const stats = statOf(folder);
-  return stats === null ? folder : `${stats.dev} ${stats.ino} ${inGit}`;
+  return stats === null ? folder : `${fileId(stats)} ${inGit}`;
 };
 
 /** Names that git reads in every folder of a work tree, or at the top. */
@@ -202,7 +203,7 @@ const valueOf = (text: string): string => {
 
 const textOf = (file: string): string => {
   try {
-    return readRegular(pathBytes(file), { limit: longestText })?.toString('latin1') ?? '';
+    return readRegular(pathBytes(file), { limit: maxText })?.toString('latin1') ?? '';
   } catch {
     return '';
   }
@@ -236,7 +237,7 @@ const kindOf = (path: string): Exclude<Obstacle['kind'], 'unreadable'> | null =>
   if (stats === null) return null;
   if (stats.isFIFO()) return 'pipe';
   if (stats.isCharacterDevice() || stats.isBlockDevice()) return isNullDevice(stats) ? null : 'device';
-  return stats.isFile() && stats.size > longestText && isReadWhole(path) ? 'huge' : null;
+  return stats.isFile() && stats.size > maxText && isReadWhole(path) ? 'huge' : null;
 };
 
 const isNullDevice = ({ rdev }: Stats): boolean => rdev === statOf('/dev/null')?.rdev;

@@ -4,7 +4,7 @@ import { readRegular } from '../../files/regular.ts';
 import { runGit } from './run.ts';
 import { guardGit } from './guards.ts';
 import { includesIn, parseSettings } from './includes.ts';
-import { configFiles, safeFingerprint } from '../snapshot/outside-rules.ts';
+import { configFiles, safeFingerprint } from '../tree-snapshots/outside-rules.ts';
 import { currentGitScope } from './scope.ts';
 import { dotGitSignature, type WorkTree } from '../work-tree.ts';
 

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { isShell, shellNames } from '../../text/shell-names.ts';
 import { followFind } from './find.ts';
 import { entriesAt, importsOf } from './imports.ts';
 import {
@@ -54,7 +55,7 @@ const collect = (commands: readonly string[], { files, wide: asked, deep = true 
   const seen = new Set<string>();
   const follow = (text: string, cwd: string, wide?: Wide): void => {
     const key = `${wide === undefined}\0${cwd}\0${text}`;
-    if (seen.has(key) || text.length > longest || (wide === undefined && !deep)) return;
+    if (seen.has(key) || text.length > maxScript || (wide === undefined && !deep)) return;
     seen.add(key);
     const folders = [...new Set([cwd, '.'])];
     walk(shellCommands(text), {
@@ -75,7 +76,7 @@ const collect = (commands: readonly string[], { files, wide: asked, deep = true 
 };
 
 /** Longer scripts are guarded but not followed. */
-export const longest = 100_000;
+export const maxScript = 100_000;
 
 /** The text of a key; null if it does not exist. */
 export const readDecider = (key: string, files: Files): string | null => {
@@ -84,7 +85,6 @@ export const readDecider = (key: string, files: Files): string | null => {
   return text === null ? null : partOf(text, part);
 };
 
-const shells = /^(?:ba|da|z|k|a)?sh$/;
 const interpreters = /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy3?|ruby|perl|php|pwsh|Rscript|lua)$/;
 const make = /^g?make$/;
 const installed = /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin)\//;
@@ -101,7 +101,7 @@ const followProgram = ([path, ...args]: Words, scope: Scope): void => {
   configure(scope, program, args);
   if (program.includes('/')) return followFile(scope, program);
   if (program === '.' || program === 'source') return followScripts(scope, args.slice(0, 1));
-  if (shells.test(program)) return followShell(scope, args);
+  if (isShell(program)) return followShell(scope, args);
   if (program === 'eval') return scope.follow(args.join(' '), scope.cwd, scope.wide);
   if (program === 'find') return followFind(scope, args);
   if (program === 'env') return followEnv(scope, args);
@@ -128,7 +128,7 @@ const followProgram = ([path, ...args]: Words, scope: Scope): void => {
   if (inner !== -1 && !prints.test(program)) followWords(scope, args.slice(inner));
 };
 
-const runsScripts = (name: string) => shells.test(name) || interpreters.test(name);
+const runsScripts = (name: string) => isShell(name) || interpreters.test(name);
 const prints = /^(?:echo|printf|test|\[|which|type|hash|grep|pgrep|pkill|killall|man)$/;
 
 /** `env -C tools CI=1 sh check.sh`, `env -S "sh check.sh"` */
@@ -153,7 +153,8 @@ const programOf = (path: string): string => {
 };
 
 const isKnown = (name: string) =>
-  [shells, wrappers, dashed, interpreters, make].some((names) => names.test(name)) ||
+  isShell(name) ||
+  [wrappers, dashed, interpreters, make].some((names) => names.test(name)) ||
   isManager(name) ||
   Object.hasOwn(runners, name);
 
@@ -182,12 +183,15 @@ const followScripts = (scope: Scope, paths: readonly string[]): void => {
   }
 };
 
+const shellFile = new RegExp(String.raw`\.${shellNames}$`);
+const shellLine = new RegExp(String.raw`^#!.*\b${shellNames}\b`);
+
 /** Follows a file that is run as a program. */
 const followFile = (scope: Scope, program: string): void => {
   noteUnclear(scope, [program]);
   for (const path of filesNamed(scope, [program])) {
-    const isShell = /\.(?:ba|z|k)?sh$/.test(path) || /^#!.*\b(?:ba|da|z|k|a)?sh\b/.test(scope.files.read(path) ?? '');
-    if (isShell) followScripts({ ...scope, cwd: '.' }, [path]);
+    const isScript = shellFile.test(path) || shellLine.test(scope.files.read(path) ?? '');
+    if (isScript) followScripts({ ...scope, cwd: '.' }, [path]);
     else if (isTool(path) || scope.wide) followTool(scope, path);
   }
 };

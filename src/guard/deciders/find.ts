@@ -18,7 +18,7 @@ export const followFind = (scope: Scope, args: readonly string[]): void => {
 export const wordsGiven = ([program = '', ...args]: readonly string[], scope: Scope): readonly string[] =>
   program === 'find' ? filesFound(scope, args) : args.filter((word) => !isOption(word));
 
-const mostFiles = 200;
+const maxFiles = 200;
 
 const filesFound = (scope: Scope, args: readonly string[]): string[] => {
   const end = args.findIndex(isOption);
@@ -27,7 +27,7 @@ const filesFound = (scope: Scope, args: readonly string[]): string[] => {
   const paths = new Set(named.length === 0 ? ['.'] : named);
   const at = (path: string) => posix.join(scope.cwd, path);
   for (const path of paths) {
-    if (paths.size > mostFiles) break;
+    if (paths.size > maxFiles) break;
     for (const name of scope.files.list(at(path)).filter((each) => !/^(?:node_modules|\.git)$/.test(each)))
       paths.add(posix.join(path, name));
   }

@@ -2,18 +2,18 @@ import { posix } from 'node:path';
 import { parseJsonObject } from './parts.ts';
 import type { Files } from './scope.ts';
 
-/** A script and its direct and indirect relative imports, at most `mostImports` files. */
+/** A script and its direct and indirect relative imports, at most `maxImports` files. */
 export const importsOf = (files: Files, script: string): ReadonlySet<string> => {
   const found = new Set([script]);
   for (const path of found)
     for (const name of namesIn(path, files.read(path) ?? '')) {
-      if (found.size === mostImports) return found;
+      if (found.size === maxImports) return found;
       for (const target of entriesAt(files, posix.join(posix.dirname(path), name))) found.add(target);
     }
   return found;
 };
 
-const mostImports = 50;
+const maxImports = 50;
 
 /**
  * The files that an interpreter runs for a path: the file, one with an ending that is left out, or the entry of a

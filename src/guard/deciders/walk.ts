@@ -9,12 +9,12 @@ export const walk = (commands: readonly ShellCommand[], start: Scope): void => {
   for (const command of commands) {
     if (command[0] === '(') left.push(scopes);
     else if (command[0] === ')') scopes = backIn(left.pop(), scopes);
-    else scopes = scopes.flatMap((scope) => followOne(command, scope)).slice(0, mostFolders);
+    else scopes = scopes.flatMap((scope) => followOne(command, scope)).slice(0, maxFolders);
   }
 };
 
 /** An unknown `cd` may lead to several folders, and a second one to several for each of those. */
-const mostFolders = 8;
+const maxFolders = 8;
 
 /** The scopes from before a subshell, with the folders that it was in added. */
 const backIn = (before: readonly Scope[] | undefined, now: readonly Scope[]): readonly Scope[] => {
@@ -71,8 +71,8 @@ const variantsOf = (words: readonly string[], { variables }: Scope): string[][] 
   const valuesOf = (word: string, depth = 0): readonly string[] => {
     const [variable = '', name = ''] = /\$\{?(\w+)\}?/.exec(word) ?? [];
     const values = variables.get(name)?.map((value) => word.replace(variable, () => value));
-    if (values === undefined || depth === deepest) return values ?? [word];
-    return values.slice(0, mostValues).flatMap((value) => valuesOf(value, depth + 1));
+    if (values === undefined || depth === maxDepth) return values ?? [word];
+    return values.slice(0, maxValues).flatMap((value) => valuesOf(value, depth + 1));
   };
   const all = words.map((word) => valuesOf(word));
   const times = Math.max(...all.map((values) => values.length));
@@ -80,5 +80,5 @@ const variantsOf = (words: readonly string[], { variables }: Scope): string[][] 
 };
 
 /** Limits for variables that contain variables, and for the files that a loop iterates over. */
-const deepest = 3;
-const mostValues = 200;
+const maxDepth = 3;
+const maxValues = 200;

@@ -2,16 +2,16 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { childEnvironment } from '../../process/environment.ts';
 import { realPath } from '../../process/which.ts';
-import { runProcess } from '../../process/run.ts';
+import { type Launch, runProcess } from '../../process/run.ts';
 import type { TurnEnd } from '../../ralph/agent-events.ts';
 import { version } from '../../text/version.ts';
-import type { AcpDetails, Harness } from '../harness.ts';
+import type { AcpDetails, AcpStart, Harness, Job } from '../harness.ts';
 import { field, parseObject } from '../json.ts';
 import { createLineSplitter } from '../lines.ts';
 import { environmentOf, ownRulesOf } from '../permissions/own-rules.ts';
 import type { SessionScope } from '../session.ts';
 import { type Answer, type Connection, createConnection } from './connection.ts';
-import { createLineRouter, type Listener } from './line-router.ts';
+import { createLineRouter, type LineRouter, type Listener } from './line-router.ts';
 import { outputMark, sentLine } from './log-lines.ts';
 
 /** A running agent that speaks ACP. */
@@ -21,6 +21,8 @@ export interface AcpAgent {
   readonly tag: string;
   readonly pid: number;
   readonly details: AcpDetails | null;
+  /** The sessions that were opened. */
+  readonly sessions: Set<string>;
   /** It can be told that a session is over. */
   readonly closesSessions: boolean;
   /** Passes all lines to a turn until it calls the returned function. Those since the last turn come first. */
@@ -37,6 +39,8 @@ export interface AgentStart {
   readonly binary: string;
   readonly scope: SessionScope;
   readonly tag: string;
+  /** Of the first turn. */
+  readonly job: Pick<Job, 'model' | 'allowAll'>;
   /** How long it may take to answer for the first time. */
   readonly patienceMs: number;
 }
@@ -46,7 +50,7 @@ const closeGraceMs = 3000;
 /** An agent that does not read what it is sent gets no more. */
 const maxUnread = 64 * 1024 * 1024;
 /** In characters: how much is logged of each piece of a line that is too long for a message. */
-const longestPiece = 2000;
+const maxPiece = 2000;
 
 export interface StartProblem {
   readonly why: string;
@@ -61,36 +65,23 @@ export const startAgent = async ({
   scope,
   ...given
 }: AgentStart): Promise<AcpAgent | StartProblem> => {
-  const { tag, patienceMs } = given;
+  const { tag, job, patienceMs } = given;
   const own = ownRulesOf(harness, scope.permissions, { root: realPath(scope.cwd), home: scope.env.HOME ?? null });
   const clean = childEnvironment(scope.env);
   const env = { ...clean, ...environmentOf(own, clean) };
-  const { args, env: added = {}, details = null } = await harness.acp!.start(env);
+  let start: AcpStart;
+  try {
+    start = await harness.acp!.start(env, job);
+  } catch (error) {
+    return { why: scope.redactor.oneLine(error instanceof Error ? error.message : String(error)), isMissing: false };
+  }
+  const { args, env: added = {}, details = null, whyUnsafe } = start;
   const stdin = new PassThrough();
   const ending = new AbortController();
   let hasExited = false;
   let pid = 0;
   const lines = createLineRouter();
-  const connection = createConnection({
-    send: (message) => {
-      if (stdin.writableLength > maxUnread || stdin.writableEnded) return;
-      lines.add(sentLine(message));
-      stdin.write(`${message}\n`);
-    },
-    onRequest: (method, params) => lines.listener()?.onRequest(method, params) ?? null,
-  });
-  const stdout = createLineSplitter({
-    line: (line) => {
-      const isMessage = parseObject(line) !== null;
-      lines.add(isMessage ? line : `${outputMark}${line}`);
-      if (isMessage) connection.receive(line);
-    },
-    piece: (text) => lines.add(outputMark + text.slice(0, longestPiece)),
-  });
-  const stderr = createLineSplitter({
-    line: (line) => lines.add(`${outputMark}${line}`),
-    piece: (text) => lines.add(outputMark + text.slice(0, longestPiece)),
-  });
+  const connection = openConnection(stdin, lines);
   const launch = {
     ...scope,
     harness,
@@ -101,57 +92,121 @@ export const startAgent = async ({
     stdin,
     logFile: null,
   };
-  const exited = runProcess(launch, {
-    started: (id) => {
+  const exited = runAgent(launch, {
+    lines,
+    connection,
+    stop: ending.signal,
+    onStart: (id) => {
       pid = id;
     },
-    output: (source, chunk) => {
-      (source === 'stdout' ? stdout : stderr).write(chunk);
-      return lines.listener()?.drained() ?? null;
+    onExit: () => {
+      hasExited = true;
     },
-    stop: ending.signal,
-    kill: scope.stopSignals.kill,
-  }).finally(() => {
-    hasExited = true;
-    stdout.end();
-    stderr.end();
-    connection.end();
-    stdin.destroy();
   });
-  // If its output cannot be recorded, the turn says so.
-  exited.catch(() => {});
 
   const stop = async (): Promise<void> => {
     stdin.end();
-    await Promise.race([
-      exited.catch(() => {}),
-      delay(Math.min(closeGraceMs, scope.stopGraceMs), null, { ref: false }),
-    ]);
+    const graceMs = harness.acp?.needsSignal ? 0 : Math.min(closeGraceMs, scope.stopGraceMs);
+    await Promise.race([exited.catch(() => {}), delay(graceMs, null, { ref: false })]);
     if (!hasExited) ending.abort();
     await exited.catch(() => {});
   };
 
-  const onStop = () => connection.end();
-  scope.stopSignals.stop.addEventListener('abort', onStop);
-  const hello = await connection.request('initialize', clientInfo, patienceMs);
-  scope.stopSignals.stop.removeEventListener('abort', onStop);
+  const hello = await greet(connection, scope, patienceMs);
   if (hello.type !== 'result' || field(hello.result, 'protocolVersion') !== 1) {
     await stop();
     const ended = await exited;
     const isMissing = ended.end === 'not-started';
     return { why: scope.redactor.oneLine(bootProblem(hello, ended, lines.lastOutput())), isMissing };
   }
+  const unsafe = (await whyUnsafe?.(scope.stopSignals.stop)) ?? null;
+  if (unsafe !== null) {
+    await stop();
+    return { why: unsafe, isMissing: false };
+  }
   return {
     connection,
     tag,
     pid,
     details,
+    sessions: new Set(),
     closesSessions: field(hello.result, 'agentCapabilities', 'sessionCapabilities', 'close') != null,
     listen: lines.listen,
     exited,
     hasExited: () => hasExited,
     stop,
   };
+};
+
+/** Logs what is sent. */
+const openConnection = (stdin: PassThrough, lines: LineRouter): Connection =>
+  createConnection({
+    send: (message) => {
+      if (stdin.writableLength > maxUnread || stdin.writableEnded) return;
+      lines.add(sentLine(message));
+      stdin.write(`${message}\n`);
+    },
+    onRequest: (method, params) => lines.listener()?.onRequest(method, params) ?? null,
+  });
+
+interface AgentProcess {
+  readonly lines: LineRouter;
+  readonly connection: Connection;
+  readonly stop: AbortSignal;
+  readonly onStart: (pid: number) => void;
+  readonly onExit: () => void;
+}
+
+type AgentLaunch = Launch & { readonly stdin: PassThrough } & Pick<SessionScope, 'stopSignals'>;
+
+/** Runs the process to its end, which is also that of its streams and of the connection. */
+const runAgent = (
+  launch: AgentLaunch,
+  { lines, connection, stop, onStart, onExit }: AgentProcess,
+): Promise<TurnEnd> => {
+  const { stdout, stderr } = splitOutput(connection, lines);
+  const exited = runProcess(launch, {
+    started: onStart,
+    output: (source, chunk) => {
+      (source === 'stdout' ? stdout : stderr).write(chunk);
+      return lines.listener()?.drained() ?? null;
+    },
+    stop,
+    kill: launch.stopSignals.kill,
+  }).finally(() => {
+    onExit();
+    stdout.end();
+    stderr.end();
+    connection.end();
+    launch.stdin.destroy();
+  });
+  // If its output cannot be recorded, the turn says so.
+  exited.catch(() => {});
+  return exited;
+};
+
+/** Logs what the agent prints, and passes messages on. */
+const splitOutput = (connection: Connection, lines: LineRouter) => {
+  const piece = (text: string) => lines.add(outputMark + text.slice(0, maxPiece));
+  const stdout = createLineSplitter({
+    line: (line) => {
+      const isMessage = parseObject(line) !== null;
+      lines.add(isMessage ? line : `${outputMark}${line}`);
+      if (isMessage) connection.receive(line);
+    },
+    piece,
+  });
+  const stderr = createLineSplitter({ line: (line) => lines.add(`${outputMark}${line}`), piece });
+  return { stdout, stderr };
+};
+
+/** Resolves to the answer of the agent. A stop ends the connection, and with it the wait. */
+const greet = async (connection: Connection, { stopSignals: { stop } }: SessionScope, patienceMs: number) => {
+  const onStop = () => connection.end();
+  stop.addEventListener('abort', onStop);
+  const hello = await connection.request('initialize', clientInfo, patienceMs);
+  stop.removeEventListener('abort', onStop);
+  return hello;
 };
 
 const clientInfo = {

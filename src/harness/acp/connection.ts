@@ -15,6 +15,8 @@ export interface RpcError {
   readonly data: unknown;
 }
 
+export const methodNotFound = -32601;
+
 export interface Connection {
   /** `onAnswer` is called before the next message is received. */
   request(method: string, params: object, timeoutMs: number, onAnswer?: () => void): Promise<Answer>;
@@ -46,7 +48,8 @@ export const createConnection = ({ send, onRequest }: Peer): Connection => {
 
   const reply = (id: unknown, method: string, params: unknown): void => {
     const result = onRequest(method, params);
-    const outcome = result === null ? { error: { code: -32601, message: `Method not found: ${method}` } } : { result };
+    const outcome =
+      result === null ? { error: { code: methodNotFound, message: `Method not found: ${method}` } } : { result };
     send(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
   };
 

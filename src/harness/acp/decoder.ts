@@ -1,18 +1,19 @@
 import { type AgentEvent, unknownUsage, type Usage } from '../../ralph/agent-events.ts';
-import type { Decoder } from '../harness.ts';
+import type { AcpQuirks, Decoder } from '../harness.ts';
 import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, type Problem, problemEvent, truncated } from '../problem.ts';
 import { rpcErrorIn } from './connection.ts';
 import { type DeniedNote, type Note, noteMark, outputMark, sentMark } from './log-lines.ts';
 import { errorInText, problemOf } from './problems.ts';
-import { createToolCalls } from './tool-calls.ts';
+import { toolTitle } from '../tool-calls.ts';
+import { createToolCalls, toolName } from './tool-calls.ts';
 import { usageSince } from './usage.ts';
 
 /**
  * Decodes the log of one turn: the messages of both sides, and the notes of Spool. Only updates of the session that was
  * prompted count, and none after the answer to the prompt.
  */
-export const createAcpDecoder = (title: string): Decoder => {
+export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder => {
   const tools = createToolCalls();
   const said = createSaid();
   let sessionId: string | null = null;
@@ -22,6 +23,9 @@ export const createAcpDecoder = (title: string): Decoder => {
   let reported: Usage = unknownUsage;
   let costUsd: number | null = null;
   let found: Pick<Note, 'problem' | 'unfinished'> = {};
+  /** What its CLI said last, if nothing of the agent came after it. */
+  let lastAside: string | null = null;
+  let hasFailed = false;
 
   const sent = (message: unknown): readonly AgentEvent[] => {
     const method = textAt(message, 'method');
@@ -39,11 +43,29 @@ export const createAcpDecoder = (title: string): Decoder => {
     return event === null ? [] : [{ type: 'usage', ...event }];
   };
 
-  const refused = ({ id, tool, title: what, byRule }: DeniedNote): readonly AgentEvent[] => [
+  /** Some agents report the usage of each step. */
+  const stepUsage = (step: Record<string, unknown>): readonly AgentEvent[] =>
+    usageOf({
+      ...unknownUsage,
+      inputTokens: plus(reported.inputTokens, numberAt(step, 'inputTokens')),
+      outputTokens: plus(reported.outputTokens, numberAt(step, 'outputTokens')),
+      cacheReadTokens: plus(reported.cacheReadTokens, numberAt(step, 'cachedReadTokens')),
+      reasoningTokens: plus(reported.reasoningTokens, numberAt(step, 'thoughtTokens')),
+    });
+
+  const refused = ({ id, tool, title: what, reason, byRule, add }: DeniedNote): readonly AgentEvent[] => [
     ...said.flush(),
     ...tools.refuse(id, tool, what),
-    denied(title, tool, byRule ? { byRule } : {}),
+    denied(title, tool, { ...(byRule && { byRule }), remedy: add === undefined ? { reason } : { add } }),
   ];
+
+  /** A call that a rule of the agent itself denies. It does not ask then. */
+  const deniedByAgent = (update: unknown): readonly AgentEvent[] => {
+    const call = { tool: toolName(update), input: field(update, 'rawInput') };
+    const events = tools.refuse(textAt(update, 'toolCallId'), call.tool, toolTitle(call.input));
+    const tool = events.find((event) => event.type === 'tool-result')?.tool ?? call.tool;
+    return [...events, denied(title, tool, { byRule: true, call: { ...call, tool } })];
+  };
 
   const noted = (note: Note): readonly AgentEvent[] => {
     found = {
@@ -58,15 +80,31 @@ export const createAcpDecoder = (title: string): Decoder => {
     ];
   };
 
+  const aside = (text: string): readonly AgentEvent[] => {
+    lastAside = text.trim();
+    return [...said.flush(), { type: 'stderr', text: lastAside }];
+  };
+
+  const message = (update: unknown): readonly AgentEvent[] => {
+    const text = textAt(update, 'content', 'text') ?? '';
+    // The CLI itself speaks in single lines. A model that does not stream sends its whole message.
+    if (quirks.isAside?.(update) && !text.trim().includes('\n')) return aside(text);
+    if (text.trim() !== '') lastAside = null;
+    const step = asObject(field(update, '_meta', 'usage'));
+    return [...said.add('text', text), ...(step === null ? [] : stepUsage(step))];
+  };
+
   const updated = (update: unknown): readonly AgentEvent[] => {
+    hasFailed = quirks.hasFailed?.(update) ?? hasFailed;
     switch (field(update, 'sessionUpdate')) {
       case 'agent_message_chunk':
-        return said.add('text', textAt(update, 'content', 'text') ?? '');
+        return message(update);
       case 'agent_thought_chunk':
         return said.add('reasoning', textAt(update, 'content', 'text') ?? '');
       case 'tool_call':
       case 'tool_call_update':
-        return [...said.flush(), ...tools.update(update)];
+        lastAside = null;
+        return [...said.flush(), ...(quirks.isDenied?.(update) ? deniedByAgent(update) : tools.update(update))];
       case 'usage_update':
         costUsd = numberAt(update, 'cost', 'amount') ?? costUsd;
         return [];
@@ -87,8 +125,10 @@ export const createAcpDecoder = (title: string): Decoder => {
 
   /** What the answer to the prompt has of the usage, for agents that report it nowhere else. */
   const answeredUsage = (): readonly AgentEvent[] => {
-    const tokens = asObject(field(answer, 'result', 'usage'));
+    const tokens = quirks.partialUsage ? null : (asObject(field(answer, 'result', 'usage')) ?? quotaIn(answer));
     if (reported !== unknownUsage || (tokens === null && costUsd === null)) return [];
+    // Zero stands for what is not known: of a cancelled turn, or of a request that failed.
+    if (isNothing(tokens) && !costUsd) return [];
     const cacheReadTokens = numberAt(tokens, 'cachedReadTokens');
     const cacheWriteTokens = numberAt(tokens, 'cachedWriteTokens');
     return usageOf({
@@ -111,7 +151,8 @@ export const createAcpDecoder = (title: string): Decoder => {
     if (reason === 'refusal') return [problemEvent({ message: `${title} refused to answer`, kind: 'unknown' })];
     if (reason !== 'end_turn') return [truncated(title, reason)];
     if (found.unfinished) return [truncated(title, found.unfinished)];
-    const problem: Problem | null = errorInText(said.last());
+    if (hasFailed) return [problemEvent({ message: lastAside ?? `${title} reported an error` })];
+    const problem: Problem | null = errorInText(lastAside ?? said.last());
     if (problem !== null) return [problemEvent(problem)];
     return said.hasText() || tools.count() > 0 ? [] : [truncated(title, 'no message')];
   };
@@ -128,8 +169,19 @@ export const createAcpDecoder = (title: string): Decoder => {
   };
 };
 
+const isNothing = (tokens: unknown): boolean => !numberAt(tokens, 'inputTokens') && !numberAt(tokens, 'outputTokens');
+
+const plus = (before: number | null, more: number | null): number | null =>
+  more === null ? before : (before ?? 0) + more;
+
+/** Some agents report the usage of a turn as a quota. */
+const quotaIn = (answer: unknown): Record<string, unknown> | null => {
+  const tokens = asObject(field(answer, 'result', '_meta', 'quota', 'token_count'));
+  return tokens && { inputTokens: tokens.input_tokens, outputTokens: tokens.output_tokens };
+};
+
 /** In characters. A longer message is passed on in parts. */
-const longestPart = 1024 * 1024;
+const maxPart = 1024 * 1024;
 
 /** Joins the pieces of messages, which may be cut anywhere. */
 const createSaid = () => {
@@ -150,7 +202,7 @@ const createSaid = () => {
   };
   return {
     add: (of: 'text' | 'reasoning', text: string): AgentEvent[] => {
-      const before = kind === of && length < longestPart ? [] : flush();
+      const before = kind === of && length < maxPart ? [] : flush();
       kind = of;
       pieces.push(text);
       length += text.length;

@@ -11,16 +11,16 @@ import { readRegular } from '../../files/regular.ts';
  */
 export const fingerprintOf = (folder: string, files: readonly string[]): string => {
   const hash = createHash('sha256');
-  const budget = { entries: mostEntries, bytes: mostBytes };
+  const budget = { entries: maxEntries, bytes: maxBytes };
   for (const file of files) add(join(file.startsWith('/') ? '/' : folder, file), { hash, budget, depth: 0 });
   return hash.digest('hex');
 };
 
 /** A folder of settings with more than this is not one. */
-const mostEntries = 2000;
-const mostBytes = 16 * 1024 * 1024;
-const longestFile = 1024 * 1024;
-const deepest = 8;
+const maxEntries = 2000;
+const maxBytes = 16 * 1024 * 1024;
+const maxFile = 1024 * 1024;
+const maxDepth = 8;
 
 /** Folders of dependencies and histories, which agents do not read as settings. */
 const skipped = new Set(['node_modules', '.git']);
@@ -42,10 +42,10 @@ const add = (path: string, walk: Walk): void => {
     return;
   }
   if (!stats.isDirectory()) {
-    walk.hash.update(stats.isFile() && stats.size <= longestFile ? contentOf(path, walk) : signOf(stats));
+    walk.hash.update(stats.isFile() && stats.size <= maxFile ? contentOf(path, walk) : signOf(stats));
     return;
   }
-  if (walk.depth >= deepest) return;
+  if (walk.depth >= maxDepth) return;
   for (const name of sortedNames(path))
     if (!skipped.has(name)) add(join(path, name), { ...walk, depth: walk.depth + 1 });
 };
@@ -70,7 +70,7 @@ const signOf = ({ size, mtimeMs, ino }: Stats): string => `${size} ${mtimeMs} ${
 
 const contentOf = (path: string, { budget }: Walk): Buffer | string => {
   try {
-    const bytes = budget.bytes <= 0 ? null : readRegular(anyPath(path), { limit: longestFile });
+    const bytes = budget.bytes <= 0 ? null : readRegular(anyPath(path), { limit: maxFile });
     if (bytes === null) return 'not read';
     budget.bytes -= bytes.length;
     return bytes;

@@ -13,6 +13,8 @@ export interface Listener {
 /** In characters, of what arrives between two turns. */
 const maxKept = 256 * 1024;
 
+export type LineRouter = ReturnType<typeof createLineRouter>;
+
 /** Passes the lines of an agent to the current turn. Those between two turns are kept for the log of the next. */
 export const createLineRouter = () => {
   let kept: string[] = [];

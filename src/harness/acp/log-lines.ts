@@ -36,6 +36,8 @@ export interface DeniedNote {
   readonly reason: string;
   /** A rule of the user forbids it. */
   readonly byRule?: true;
+  /** The rule that would allow it. */
+  readonly add?: string;
 }
 
 export const noteLine = (note: Note): string => `${noteMark}${JSON.stringify(note)}`;

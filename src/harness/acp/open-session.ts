@@ -1,8 +1,8 @@
 import { asObject, field, listAt, textAt } from '../json.ts';
 import type { Problem } from '../problem.ts';
 import type { AcpAgent } from './agent.ts';
-import type { Answer } from './connection.ts';
-import { authRequired, modelProblem, problemOf } from './problems.ts';
+import { type Answer, methodNotFound } from './connection.ts';
+import { modelProblem, problemOf } from './problems.ts';
 import type { TurnRequest } from './turn-request.ts';
 
 export type OpenedSession =
@@ -22,17 +22,26 @@ export const openSession = async (agent: AcpAgent, { harness, scope, turn }: Tur
   const ask = (method: string, params: object, ms: number) =>
     connection.request(method, params, Math.min(ms, idleMs, iterationMs));
   const opened = await ask('session/new', { cwd: scope.cwd, mcpServers: [] }, newSessionMs);
-  if (opened.type === 'error' && (harness.acp?.only || opened.code === authRequired))
-    return { type: 'refused', problem: problemOf(opened) };
+  // The CLI of an agent may be signed in by variables that this protocol ignores, and otherwise says how to sign in.
+  if (opened.type === 'error' && harness.acp?.only) return { type: 'refused', problem: problemOf(opened) };
   const sessionId = opened.type === 'result' ? textAt(opened.result, 'sessionId') : null;
   if (opened.type !== 'result' || sessionId === null) return { type: 'gone', why: whyNot('session/new', opened) };
+  // A session that it knows has the context of an earlier iteration.
+  if (agent.sessions.has(sessionId)) return { type: 'gone', why: 'it opened the same session again' };
+  agent.sessions.add(sessionId);
+  const { model, allowAll } = turn.job;
+  const isFree = allowAll && scope.permissions.deny.length === 0;
+  const mode = (isFree ? harness.acp?.allowAllMode : undefined) ?? harness.acp?.sessionMode;
   const settings = [
-    ...(turn.job.model === null ? [] : [modelRequest(opened.result, turn.job.model, harness.acp?.modelOption)]),
-    ...(harness.acp?.sessionMode === undefined ? [] : [modeRequest(opened.result, harness.acp.sessionMode)]),
+    ...(model === null || harness.acp?.modelAtStart
+      ? []
+      : [modelRequest(opened.result, model, harness.acp?.modelOption)]),
+    ...(mode === undefined ? [] : [modeRequest(opened.result, mode)]),
   ];
   for (const { method, params } of settings) {
     const answer = await ask(method, { sessionId, ...params }, settingMs);
-    if (answer.type === 'error') return { type: 'refused', problem: modelProblem(answer) };
+    const isUnknown = answer.type === 'error' && answer.code === methodNotFound && !harness.acp?.only;
+    if (answer.type === 'error' && !isUnknown) return { type: 'refused', problem: modelProblem(answer) };
     if (answer.type !== 'result') return { type: 'gone', why: whyNot(method, answer) };
   }
   return { type: 'opened', sessionId };

@@ -3,7 +3,8 @@ import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { parseJsonText } from '../../text/json.ts';
 import type { AcpDetails, AcpStart } from '../harness.ts';
-import { asObject, field, numberAt, parseObject, textAt } from '../json.ts';
+import type { Usage } from '../../ralph/agent-events.ts';
+import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { opencodeProblem, opencodeUsage, unfinishedReason } from '../adapters/opencode.ts';
 
 /**
@@ -17,6 +18,7 @@ export const startOpencode = async (env: NodeJS.ProcessEnv): Promise<AcpStart> =
     args: ['acp', '--hostname', '127.0.0.1', '--port', String(port)],
     env: { OPENCODE_SERVER_PASSWORD: password, OPENCODE_CONFIG_CONTENT: withoutTitles(env.OPENCODE_CONFIG_CONTENT) },
     details: detailsAt(port, password),
+    whyUnsafe: (stop) => whyOpen(port, stop),
   };
 };
 
@@ -43,8 +45,10 @@ const detailsAt = (port: number, password: string): AcpDetails => {
   const ask = (path: string) => askServer({ port, password, path });
   return {
     usage: async (session) => {
-      const info = await ask(`/session/${encodeURIComponent(session)}`);
-      return asObject(field(info, 'tokens')) === null ? null : opencodeUsage(info);
+      const path = `/session/${encodeURIComponent(session)}`;
+      const info = await ask(path);
+      if (asObject(field(info, 'tokens')) !== null) return unlessNothing(opencodeUsage(info));
+      return info === null ? null : usageOfMessages(await ask(`${path}/message`));
     },
     waiting: async (session) => {
       const status = field(await ask('/session/status'), session);
@@ -62,6 +66,37 @@ const detailsAt = (port: number, password: string): AcpDetails => {
   };
 };
 
+/** Old versions report the usage of each message only. */
+const usageOfMessages = (messages: unknown): Usage | null => {
+  const infos = (Array.isArray(messages) ? messages : []).map((each) => field(each, 'info'));
+  const all = infos.filter((info) => asObject(field(info, 'tokens')) !== null).map(opencodeUsage);
+  return all.length === 0 ? null : unlessNothing(all.reduce(usageSum));
+};
+
+/** Zero also stands for a model that has not answered, of which nothing is known. */
+const unlessNothing = (usage: Usage): Usage | null => (Object.values(usage).some(Boolean) ? usage : null);
+
+const usageSum = (one: Usage, other: Usage): Usage =>
+  Object.fromEntries(
+    (Object.keys(one) as (keyof Usage)[]).map((key) => [key, sum(one[key], other[key])]),
+  ) as unknown as Usage;
+
+/** Returns null if the server answers nobody without the password. Old versions ignore that one is set. */
+const whyOpen = (port: number, stop: AbortSignal): Promise<string | null> =>
+  new Promise((resolve) => {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(checkMs)]);
+    const request = get({ host: '127.0.0.1', port, path: '/session', agent: false, signal }, (response) => {
+      response.destroy();
+      resolve(response.statusCode === 401 ? null : 'its server takes no password');
+    });
+    // A refused connection: nothing listens there.
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ECONNREFUSED' ? null : 'its server did not answer'),
+    );
+  });
+
+const checkMs = 15_000;
+
 interface Question {
   readonly port: number;
   readonly password: string;
@@ -69,7 +104,7 @@ interface Question {
 }
 
 const answerMs = 3000;
-const longestAnswer = 16 * 1024 * 1024;
+const maxAnswer = 16 * 1024 * 1024;
 
 /** Returns null if there is no answer. Never rejects. */
 const askServer = ({ port, password, path }: Question): Promise<unknown> =>
@@ -81,7 +116,7 @@ const askServer = ({ port, password, path }: Question): Promise<unknown> =>
         response.setEncoding('utf8');
         response.on('data', (part: string) => {
           text += part;
-          if (text.length > longestAnswer) request.destroy();
+          if (text.length > maxAnswer) request.destroy();
         });
         response.on('error', () => resolve(null));
         response.on('end', () => resolve(response.statusCode === 200 ? parsed(text) : null));

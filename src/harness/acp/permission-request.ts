@@ -5,7 +5,10 @@ import { commandLine } from '../../text/shell-words.ts';
 import { isObject } from '../../text/shape.ts';
 import { field, listAt, textAt } from '../json.ts';
 import type { ToolKind } from '../permissions/rule.ts';
+import { toolKind } from '../permissions/tool-kind.ts';
+import { isShell } from '../../text/shell-names.ts';
 import type { PermissionRequest } from './permissions.ts';
+import { namedIn } from './tool-calls.ts';
 
 /**
  * Reads what `session/request_permission` asks for. `announced` is the last `tool_call` or `tool_call_update` of the same
@@ -15,7 +18,8 @@ import type { PermissionRequest } from './permissions.ts';
 export const permissionRequest = (toolCall: unknown, announced: unknown, root: string): PermissionRequest => {
   const calls = [toolCall, announced];
   const inputs = calls.map((call) => field(call, 'rawInput')).filter(isObject);
-  const kind = calls.map((call) => field(call, 'kind')).find(isSpecific) ?? 'other';
+  const tool = toolOf(calls);
+  const kind = calls.map((call) => field(call, 'kind')).find(isSpecific) ?? unsaidKind(tool ?? '');
   const named = [...new Set(calls.flatMap(pathsOfCall).concat(inputs.flatMap((input) => pathsOfInput(input))))];
   const absolute = named.map((path) => absoluteOf(path, root));
   const command = inputs.map(commandOf).find((each) => each !== null) ?? null;
@@ -23,7 +27,7 @@ export const permissionRequest = (toolCall: unknown, announced: unknown, root: s
   const isInRoot = folder === null || linksOf(absoluteOf(folder, root)) === root;
   return {
     kind,
-    tool: toolOf(calls) ?? kind,
+    tool: tool ?? kind,
     title: calls.map((call) => textAt(call, 'title')).find((each) => each) ?? '',
     paths: [...new Set(absolute.map(linksOf))],
     namedPaths: absolute.map((path) => posix.normalize(path)),
@@ -44,6 +48,12 @@ const kinds: readonly ToolKind[] = [
   'fetch',
   'switch_mode',
 ];
+
+/** Some agents do not say the kind of a tool. What only its name says never allows more: reading needs no rule. */
+const unsaidKind = (tool: string): ToolKind => {
+  const kind = toolKind(tool);
+  return kind === 'read' ? 'other' : kind;
+};
 
 const isSpecific = (kind: unknown): kind is ToolKind => kinds.some((each) => each === kind);
 
@@ -72,18 +82,18 @@ const absoluteOf = (path: string, root: string): string => {
 /** Also for a file that does not exist yet. Too many links lead nowhere; the root is in no project. */
 const linksOf = (path: string): string => {
   const stations = linksOnPath(path);
-  return stations.length > mostLinks ? '/' : stations.at(-1)!;
+  return stations.length > maxLinks ? '/' : stations.at(-1)!;
 };
 
 /** The limit of Linux. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 const commandOf = (input: Readonly<Record<string, unknown>>): string | null => {
   const given = input.command ?? input.cmd ?? input.script;
   if (typeof given === 'string') return given;
   if (!Array.isArray(given) || !given.every((word) => typeof word === 'string')) return null;
   const [shell = '', flags = '', text] = given;
-  return given.length === 3 && /(?:^|\/)(?:ba|z|da)?sh$/.test(shell) && /^-[a-z]*c$/.test(flags)
+  return given.length === 3 && isShell(posix.basename(shell)) && /^-[a-z]*c$/.test(flags)
     ? text!
     : commandLine(...given);
 };
@@ -91,13 +101,5 @@ const commandOf = (input: Readonly<Record<string, unknown>>): string | null => {
 const firstText = (input: Readonly<Record<string, unknown>>, keys: readonly string[]): string | null =>
   (keys.map((key) => input[key]).find((value) => typeof value === 'string' && value !== '') as string | null) ?? null;
 
-/** Agents name the tool in their own field. A title may contain text of the model. */
-const toolOf = (calls: readonly unknown[]): string | null =>
-  calls
-    .flatMap((call) => [
-      textAt(call, 'toolName'),
-      ...Object.values(asRecord(field(call, '_meta'))).map((each) => textAt(each, 'toolName')),
-    ])
-    .find((name) => name && /^[\w.:/-]{1,200}$/.test(name)) ?? null;
-
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
+/** A title may contain text of the model. */
+const toolOf = (calls: readonly unknown[]): string | null => calls.map(namedIn).find((name) => name !== null) ?? null;

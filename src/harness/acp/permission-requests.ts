@@ -1,4 +1,5 @@
 import { asObject, field, listAt, parseObject, textAt } from '../json.ts';
+import { typedRule } from '../permissions/remedy.ts';
 import type { DeniedNote } from './log-lines.ts';
 import { permissionRequest } from './permission-request.ts';
 import { decidePermission, optionFor, type PermissionPolicy } from './permissions.ts';
@@ -9,12 +10,12 @@ export interface Permissions {
   answer(params: unknown): object;
   /** Takes a line of the agent: the input of a tool call is often announced before the permission is requested. */
   observe(line: string): void;
-  /** The rule that would allow what was denied last; null if there is none. */
-  suggestion(): string | null;
 }
 
 export interface PermissionContext {
   readonly policy: PermissionPolicy;
+  /** Rules that allow something do not apply to a reviewer. */
+  readonly isReview: boolean;
   /** The session that was opened for the turn. */
   readonly session: () => string | null;
   readonly onDenied: (denied: DeniedNote) => void;
@@ -24,9 +25,8 @@ export interface PermissionContext {
 const maxCalls = 1000;
 
 /** Answers what an agent asks permission for, once for each request. */
-export const createPermissions = ({ policy, session, onDenied }: PermissionContext): Permissions => {
+export const createPermissions = ({ policy, isReview, session, onDenied }: PermissionContext): Permissions => {
   const announced = new Map<string, Record<string, unknown>>();
-  let suggestion: string | null = null;
   return {
     observe: (line) => {
       if (!line.startsWith('{') || !line.includes('"toolCallId"')) return;
@@ -44,14 +44,14 @@ export const createPermissions = ({ policy, session, onDenied }: PermissionConte
       const request = permissionRequest(call, known, policy.root);
       const decision = decidePermission(request, policy);
       if (decision.outcome === 'deny') {
-        ({ suggestion } = decision);
         const tool = toolName({ ...known, title: known?.title ?? request.tool });
         const byRule = decision.rule === null ? {} : { byRule: true as const };
-        onDenied({ id, tool, title: request.title, reason: decision.reason, ...byRule });
+        const rule = decision.suggestion === null || isReview ? null : typedRule(decision.suggestion);
+        const add = rule === null ? {} : { add: rule };
+        onDenied({ id, tool, title: request.title, reason: decision.reason, ...byRule, ...add });
       }
       return { outcome: optionFor(decision, optionsIn(params)) };
     },
-    suggestion: () => suggestion,
   };
 };
 

@@ -105,21 +105,22 @@ const isDenied = (facts: Facts, rule: PermissionRule, roots: Roots): boolean => 
     case 'tool':
       return matches(rule.pattern.toLowerCase(), facts.tool.toLowerCase());
     case 'fetch':
-      return facts.kind === 'fetch' && (rule.pattern === null || hostMatches(rule.pattern, facts.url, true));
+      return mayFetch(facts) && (rule.pattern === null || hostMatches(rule.pattern, facts.url, true));
     case 'command':
       return isCommand(facts) && (rule.pattern === null || (facts.started?.commands ?? []).some(mayBe(rule.pattern)));
     case 'paths': {
       const { pattern } = rule;
-      if (pattern === null) return isAbout(rule, facts.kind);
       const paths = [...facts.paths, ...(facts.namedPaths ?? [])];
       // A tool of an unknown kind may do anything with its files.
-      return (
-        (isAbout(rule, facts.kind) || facts.kind === 'other') &&
-        paths.some((path) => pathMatches(pattern, path, { ...roots, ignoreCase: true }))
-      );
+      const mayApply = isAbout(rule, facts.kind) || (facts.kind === 'other' && paths.length > 0);
+      if (pattern === null) return mayApply;
+      return mayApply && paths.some((path) => pathMatches(pattern, path, { ...roots, ignoreCase: true }));
     }
   }
 };
+
+/** A tool of an unknown kind may fetch the address that it names. */
+const mayFetch = ({ kind, url }: Facts): boolean => kind === 'fetch' || (kind === 'other' && (url ?? null) !== null);
 
 const isCommand = ({ kind, command }: Facts): boolean => kind === 'execute' || command !== null;
 

@@ -3,7 +3,7 @@ import { numberAt, textAt } from '../json.ts';
 import type { Problem } from '../problem.ts';
 import type { RpcError } from './connection.ts';
 
-export const authRequired = -32000;
+const authRequired = -32000;
 const invalidParams = -32602;
 
 /** What an error says, by its code, by what agents add to it, and by its words. */
@@ -34,5 +34,8 @@ const errorTexts = /^(?:Ran into this error: ?|Error: |Info: Request failed)/;
 /** Returns the error that a message is, or null if it is an ordinary message. */
 export const errorInText = (message: string): Problem | null => {
   const text = message.trim();
-  return errorTexts.test(text) ? { message: text.replace(/^(?:Ran into this error|Error): ?/, '') } : null;
+  if (!errorTexts.test(text)) return null;
+  return {
+    message: text.replace(/^(?:Ran into this error|Error): ?/, '').replace(/\n\nPlease retry if you think .*$/, ''),
+  };
 };

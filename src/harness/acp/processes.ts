@@ -1,7 +1,7 @@
 import { memoryOf } from '../../process/left-over.ts';
 import type { Harness } from '../harness.ts';
 import type { AgentTurn, SessionScope } from '../session.ts';
-import { type AcpAgent, startAgent, type StartProblem } from './agent.ts';
+import { type AcpAgent, type AgentStart, startAgent, type StartProblem } from './agent.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { recycleLimits, recycleReason } from './recycle.ts';
 
@@ -22,6 +22,8 @@ export interface Processes {
 /** A running agent, and what is known of it. */
 interface Held {
   readonly agent: AcpAgent;
+  /** Of its first turn. */
+  readonly model: string | null;
   readonly startedAt: number;
   readonly fingerprint: string;
   turns: number;
@@ -41,12 +43,13 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
 
   const fingerprint = () => fingerprintOf(scope.cwd, harness.acp?.readAtStart?.(scope.env) ?? []);
 
-  const boot = async (binary: string, patienceMs: number): Promise<Held | StartProblem> => {
-    const started = await startAgent({ harness, binary, scope, tag: `${scope.tag}/agent-${++count}`, patienceMs });
+  const boot = async (start: Pick<AgentStart, 'binary' | 'job' | 'patienceMs'>): Promise<Held | StartProblem> => {
+    const started = await startAgent({ ...start, harness, scope, tag: `${scope.tag}/agent-${++count}` });
     if ('why' in started) return started;
     const now = performance.now();
     return {
       agent: started,
+      model: start.job.model,
       startedAt: now,
       usedAt: now,
       turns: 0,
@@ -56,29 +59,13 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
     };
   };
 
-  const whyRestart = (held: Held): string | null => {
-    const now = performance.now();
-    return recycleReason({
-      iterations: held.turns,
-      memoryBytes: held.memoryBytes,
-      firstIdleBytes: held.firstIdleBytes,
-      ageMs: now - held.startedAt,
-      idleMs: now - held.usedAt,
-      fingerprintAtStart: held.fingerprint,
-      fingerprint: fingerprint(),
-    });
-  };
-
-  const end = async (held: Held | StartProblem | null): Promise<void> => {
-    if (held !== null && 'agent' in held) await held.agent.stop();
-  };
-
   /** What is running, or was started ahead. */
-  const take = async (): Promise<Held | null> => {
+  const take = async (model: string | null): Promise<Held | null> => {
     const taken = current ?? (await next);
     [current, next] = [null, null];
     if (taken === null || 'why' in taken) return null;
-    const why = whyRestart(taken);
+    const why =
+      harness.acp?.modelAtStart && taken.model !== model ? 'it needs another model' : whyRestart(taken, fingerprint());
     if (why === null && !taken.agent.hasExited()) return taken;
     if (why !== null) scope.onNotice(`${harness.title} is restarted: ${why}.`);
     await end(taken);
@@ -93,13 +80,13 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
   };
 
   return {
-    async ready(binary, { deadlines: { idleMs, iterationMs, leftMs } }) {
+    async ready(binary, { job, deadlines: { idleMs, iterationMs, leftMs } }) {
       clearTimeout(idleTimer);
-      const patienceMs = Math.min(bootMs, idleMs, iterationMs, leftMs);
-      const held = (await take()) ?? (await boot(binary, patienceMs));
+      const start = { binary, job, patienceMs: Math.min(bootMs, idleMs, iterationMs, leftMs) };
+      const held = (await take(job.model)) ?? (await boot(start));
       if ('why' in held) return held;
       current = held;
-      if (mode === 'standby') next = boot(binary, patienceMs);
+      if (mode === 'standby') next = boot(start);
       return held;
     },
     async done(isHealthy) {
@@ -122,4 +109,21 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
     isCold: () => mode === 'cold',
     close,
   };
+};
+
+const whyRestart = (held: Held, fingerprint: string): string | null => {
+  const now = performance.now();
+  return recycleReason({
+    iterations: held.turns,
+    memoryBytes: held.memoryBytes,
+    firstIdleBytes: held.firstIdleBytes,
+    ageMs: now - held.startedAt,
+    idleMs: now - held.usedAt,
+    fingerprintAtStart: held.fingerprint,
+    fingerprint,
+  });
+};
+
+const end = async (held: Held | StartProblem | null): Promise<void> => {
+  if (held !== null && 'agent' in held) await held.agent.stop();
 };

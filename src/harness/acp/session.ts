@@ -1,6 +1,8 @@
 import { userError } from '../../errors.ts';
 import type { TurnEnd } from '../../ralph/agent-events.ts';
 import { isName, nameRule } from '../../text/names.ts';
+import { realPath } from '../../process/which.ts';
+import { untoldRules } from '../permissions/untold-rules.ts';
 import { problemEvent } from '../problem.ts';
 import { agentProgram } from '../program.ts';
 import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';
@@ -25,7 +27,11 @@ export const openAcp: OpenSession = (harness, scope) => {
       `${harness.title} cannot run in ${scope.mode} mode (${why}). It is started for each iteration instead.`,
     );
     await processes.becomeCold();
-    if (!harness.acp?.only) cold = openSpawned(harness, scope);
+    if (harness.acp?.only) return;
+    cold = openSpawned(harness, scope);
+    const roots = { root: realPath(scope.cwd), home: scope.env.HOME ?? null };
+    const untold = untoldRules(harness, scope.permissions, { ...roots, asksSpool: false });
+    if (untold !== null) scope.onNotice(untold);
   };
 
   const prompt = async (turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd> => {

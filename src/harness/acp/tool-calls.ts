@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../ralph/agent-events.ts';
-import { field, textAt } from '../json.ts';
+import { asObject, field, textAt } from '../json.ts';
 import { toolTitle } from '../tool-calls.ts';
 
 interface ToolCall {
@@ -66,10 +66,25 @@ export const createToolCalls = () => {
   };
 };
 
-/** Some agents announce a call by the name of its tool, others by a sentence. */
+/** Some agents announce a call by the name of its tool, others by a sentence or by what the model says about it. */
 export const toolName = (call: unknown): string => {
+  const named = namedIn(call);
+  if (named !== null) return named;
   const title = textAt(call, 'title') ?? '';
-  return /^[\w.-]{1,40}$/.test(title) ? title : (textAt(call, 'kind') ?? 'tool');
+  const isSaid = ['description', 'command'].some((key) => textAt(call, 'rawInput', key) === title);
+  return /^[\w.-]{1,40}$/.test(title) && !isSaid ? title : (textAt(call, 'kind') ?? 'tool');
+};
+
+/** Returns the name that an agent gives in a field of its own, which never has text of the model; null if there is none. */
+export const namedIn = (call: unknown): string | null => {
+  const meta = asObject(field(call, '_meta')) ?? {};
+  const names = [
+    textAt(call, 'name'),
+    textAt(call, 'toolName'),
+    textAt(meta, 'toolName'),
+    ...Object.values(meta).flatMap((each) => [textAt(each, 'toolName'), textAt(each, 'toolCall', 'toolName')]),
+  ];
+  return names.find((name) => name !== null && /^[\w.:/-]{1,200}$/.test(name)) ?? null;
 };
 
 const otherTitle = (update: unknown, tool: string): string => {

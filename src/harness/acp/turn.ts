@@ -1,3 +1,5 @@
+import type { DeniedCall } from '../decoded-event.ts';
+import { remedyFor } from '../permissions/remedy.ts';
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEmpty, writeAll } from '../../files/safe.ts';
@@ -6,6 +8,7 @@ import { createWatchdog } from '../../process/watchdog.ts';
 import { realPath } from '../../process/which.ts';
 import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
 import { createDiagnosis } from '../diagnosis.ts';
+import type { Decoder } from '../harness.ts';
 import { problemEvent } from '../problem.ts';
 import type { SessionScope, TurnObserver } from '../session.ts';
 import type { AcpAgent } from './agent.ts';
@@ -34,6 +37,66 @@ const pollMs = 2000;
 
 /** Prompts an agent once, in a session of its own. Rejects only if the output cannot be recorded. */
 export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: TurnObserver): Promise<TurnOutcome> => {
+  const running = startTurn(agent, request, observer);
+  const { stopped, failed, diagnosis } = running;
+  try {
+    const opened = await Promise.race([openSession(agent, request), stopped, failed]);
+    if (opened === 'stopped') return await endAborted(running);
+    if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
+    if (opened.type === 'refused') {
+      diagnosis.observe(problemEvent(opened.problem));
+      return endTurn(running, answered, true);
+    }
+    return await promptSession(running, opened.sessionId);
+  } finally {
+    running.dispose();
+  }
+};
+
+const promptSession = async (running: RunningTurn, sessionId: string): Promise<TurnOutcome> => {
+  const { agent, request, stopped, failed } = running;
+  running.prompted.session = sessionId;
+  const baseline = noteBaseline(agent.tag);
+  const stopPolling = poll(agent, sessionId, running.note);
+  const prompt = [{ type: 'text', text: request.turn.job.prompt }];
+  const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity, () => {
+    running.prompted.session = null;
+  });
+  const first = await Promise.race([answer, stopped, failed]).finally(stopPolling);
+  if (first === 'stopped') {
+    agent.connection.notify('session/cancel', { sessionId });
+    await Promise.race([answer, delay(cancelGraceMs, null, { ref: false })]);
+    return endAborted(running);
+  }
+  if (first.type === 'gone') {
+    const ended = await agent.exited;
+    running.diagnosis.observe(crash(request.harness.title, ended));
+    return endTurn(running, ended, false);
+  }
+  running.note(await detailsOf(agent, sessionId));
+  const isHealthy = await closeSession(agent, sessionId);
+  await endLeftOver(agent.tag, baseline);
+  return endTurn(running, answered, isHealthy);
+};
+
+interface RunningTurn {
+  readonly agent: AcpAgent;
+  readonly request: TurnRequest;
+  readonly diagnosis: ReturnType<typeof createDiagnosis>;
+  readonly decoder: Decoder;
+  /** Aborted if the turn takes too long or costs too much. */
+  readonly aborting: AbortSignal;
+  readonly stopped: Promise<'stopped'>;
+  /** Rejects if the output could not be recorded. */
+  readonly failed: Promise<never>;
+  readonly note: (found: Note) => void;
+  readonly dispose: () => void;
+  /** The session that was prompted, until it has answered. */
+  readonly prompted: { session: string | null };
+}
+
+/** Listens to the agent, and records and decodes what it says. */
+const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver): RunningTurn => {
   const { harness, scope, turn } = request;
   const log = openLog(turn.logFile, scope);
   const aborting = new AbortController();
@@ -41,18 +104,22 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
     if (why) aborting.abort(why);
   };
   const { allowAll } = turn.job;
-  /** The session that was prompted, until it has answered. */
-  let session: string | null = null;
+  const prompted: RunningTurn['prompted'] = { session: null };
+  const isReview = turn.job.isReview ?? false;
+  const roots = { root: realPath(scope.cwd), home: scope.env.HOME ?? null };
   const permissions = createPermissions({
-    policy: { ...scope.permissions, allowAll, root: realPath(scope.cwd), home: scope.env.HOME ?? null },
-    session: () => session,
+    policy: { ...scope.permissions, ...roots, allowAll },
+    isReview,
+    session: () => prompted.session,
     onDenied: (denied) => note({ denied }),
   });
-  const howToAllow = () => adviceOn(permissions.suggestion());
-  const diagnosis = createDiagnosis(harness, { allowAll, redactor: scope.redactor, howToAllow }, (event) =>
-    abort(observer.onEvent(event)),
-  );
-  const decoder = createAcpDecoder(harness.title);
+  const advice = {
+    allowAll,
+    redactor: scope.redactor,
+    remedyFor: (call: DeniedCall) => (isReview ? null : remedyFor(harness, call, { rules: scope.permissions, roots })),
+  };
+  const diagnosis = createDiagnosis(harness, advice, (event) => abort(observer.onEvent(event)));
+  const decoder = createAcpDecoder(harness.title, harness.acp?.quirks);
   const watchdog = createWatchdog(turn.deadlines, abort);
   const line = (text: string) => {
     log.write(text);
@@ -74,63 +141,40 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
     onRequest: (method, params) => (method === 'session/request_permission' ? permissions.answer(params) : null),
   });
   const stopped = abortOf(AbortSignal.any([scope.stopSignals.stop, aborting.signal]));
-  /** The output could not be recorded. */
   const failed = new Promise<never>((_, reject) => agent.exited.catch(reject));
   failed.catch(() => {});
-
-  /** Reports how the turn ended, unless the agent did. */
-  const end = (ended: TurnEnd, isHealthy: boolean): TurnOutcome => {
-    decoder.end().forEach((event) => diagnosis.observe(event));
-    diagnosis.end(ended);
-    return { type: 'ended', ended, isHealthy };
-  };
-  /** Ends the agent, which may have started anything. */
-  const endAborted = async (): Promise<TurnOutcome> => {
-    await agent.stop();
-    return end(endOf(scope.stopSignals.stop, aborting.signal), false);
-  };
-
-  try {
-    const opened = await Promise.race([openSession(agent, request), stopped, failed]);
-    if (opened === 'stopped') return await endAborted();
-    if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
-    if (opened.type === 'refused') {
-      diagnosis.observe(problemEvent(opened.problem));
-      return end(answered, true);
-    }
-    const { sessionId } = opened;
-    session = sessionId;
-    const baseline = noteBaseline(agent.tag);
-    const stopPolling = poll(agent, sessionId, note);
-    const prompt = [{ type: 'text', text: turn.job.prompt }];
-    const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity, () => {
-      session = null;
-    });
-    const first = await Promise.race([answer, stopped, failed]).finally(stopPolling);
-    if (first === 'stopped') {
-      agent.connection.notify('session/cancel', { sessionId });
-      await Promise.race([answer, delay(cancelGraceMs, null, { ref: false })]);
-      return await endAborted();
-    }
-    if (first.type === 'gone') {
-      const ended = await agent.exited;
-      diagnosis.observe(crash(harness.title, ended));
-      return end(ended, false);
-    }
-    note(await detailsOf(agent, sessionId));
-    const isHealthy = await closeSession(agent, sessionId);
-    await endLeftOver(agent.tag, baseline);
-    return end(answered, isHealthy);
-  } finally {
+  const dispose = () => {
     mute();
     watchdog.dispose();
     log.close();
-  }
+  };
+  return {
+    agent,
+    request,
+    diagnosis,
+    decoder,
+    aborting: aborting.signal,
+    stopped,
+    failed,
+    note,
+    dispose,
+    prompted,
+  };
 };
 
-/** The setting that allows what was denied. */
-const adviceOn = (rule: string | null): string =>
-  rule === null ? '' : `add ${JSON.stringify(rule)} to "permissions.allow" in .spool/config.json`;
+/** Reports how the turn ended, unless the agent did. */
+const endTurn = ({ decoder, diagnosis }: RunningTurn, ended: TurnEnd, isHealthy: boolean): TurnOutcome => {
+  decoder.end().forEach((event) => diagnosis.observe(event));
+  diagnosis.end(ended);
+  return { type: 'ended', ended, isHealthy };
+};
+
+/** Ends the agent, which may have started anything. */
+const endAborted = async (running: RunningTurn): Promise<TurnOutcome> => {
+  const { agent, request, aborting } = running;
+  await agent.stop();
+  return endTurn(running, endOf(request.scope.stopSignals.stop, aborting), false);
+};
 
 const answered: TurnEnd = { end: 'answered', exitCode: null, signal: null, problem: null };
 
@@ -173,11 +217,14 @@ const crash = (title: string, { exitCode, signal }: TurnEnd) =>
 const poll = ({ details }: AcpAgent, sessionId: string, note: (found: Note) => void): (() => void) => {
   if (details === null) return () => {};
   let last: string | null = null;
+  let lastUsage = '';
   let isOver = false;
   const ask = async () => {
     const [usage, waiting] = await Promise.all([details.usage(sessionId), details.waiting(sessionId)]);
     if (isOver) return;
-    note({ ...(usage && { usage }), ...(waiting !== null && waiting !== last && { waiting }) });
+    const hasMore = usage !== null && JSON.stringify(usage) !== lastUsage;
+    note({ ...(hasMore && { usage }), ...(waiting !== null && waiting !== last && { waiting }) });
+    if (hasMore) lastUsage = JSON.stringify(usage);
     last = waiting;
   };
   const timer = setInterval(() => void ask(), pollMs).unref();

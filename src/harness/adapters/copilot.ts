@@ -23,6 +23,13 @@ export const copilot: Harness = {
   output: {
     decoder: (title) => createDecoder(title),
   },
+  acp: {
+    defaultMode: 'warm',
+    // With a provider of the user it needs a model to start.
+    start: (_, { model }) => ({ args: ['--acp', ...(model === null ? [] : [`--model=${model}`])] }),
+    readAtStart: (env) => [...instructions, ...ownFiles(env.HOME ?? '', env)],
+    quirks: { isAside: (piece) => /^(?:Info|Warning|Error): /.test(textAt(piece, 'content', 'text') ?? '') },
+  },
   capabilities: ['text', 'tools', 'denials'],
   permissions: {
     ownRules: copilotRules,
@@ -35,13 +42,23 @@ export const copilot: Harness = {
   sandbox: {
     // It unpacks itself into the cache folder.
     data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`, `${env.XDG_CACHE_HOME || `${home}/.cache`}/copilot`],
-    settings: (home, env) =>
-      ['mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
-        (name) => `${env.COPILOT_HOME || `${home}/.copilot`}/${name}`,
-      ),
+    settings: ownFiles,
     hosts: ['api.github.com', '*.githubcopilot.com'],
   },
 };
+
+function ownFiles(home: string, env: NodeJS.ProcessEnv): string[] {
+  const folder = env.COPILOT_HOME || `${home}/.copilot`;
+  return ['mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map((name) => `${folder}/${name}`);
+}
+
+/** Files of a project that it does not read again while it is running. */
+const instructions = [
+  'AGENTS.md',
+  'CLAUDE.md',
+  'GEMINI.md',
+  ...['copilot-instructions.md', 'instructions', 'agents', 'skills', 'hooks'].map((name) => `.github/${name}`),
+];
 
 /**
  * The type of every line contains a dot, except `result`, the last one. Deltas repeat the content of whole messages.
@@ -53,11 +70,13 @@ const createDecoder = (title: string): Decoder => {
   let lastFailure: { message: string; status: number | null } | null = null;
 
   const toolResult = (data: unknown): AgentEvent[] => {
-    const tool = tools.of(textAt(data, 'toolCallId'));
+    const id = textAt(data, 'toolCallId');
+    const call = tools.call(id);
+    const tool = tools.of(id);
     const refused = textAt(data, 'error', 'code') === 'denied';
     const failed = field(data, 'success') === false;
     return refused
-      ? [{ type: 'tool-result', tool, failed, denied: true }, denied(title, tool)]
+      ? [{ type: 'tool-result', tool, failed, denied: true }, denied(title, tool, call === null ? {} : { call })]
       : [{ type: 'tool-result', tool, failed }];
   };
 
@@ -71,7 +90,7 @@ const createDecoder = (title: string): Decoder => {
       case 'assistant.reasoning':
         return [{ type: 'reasoning', text: textAt(data, 'content') ?? '' }];
       case 'tool.execution_start': {
-        const tool = tools.add(textAt(data, 'toolCallId'), textAt(data, 'toolName'));
+        const tool = tools.add(textAt(data, 'toolCallId'), textAt(data, 'toolName'), field(data, 'arguments'));
         return [{ type: 'tool', tool, title: toolTitle(field(data, 'arguments')) }];
       }
       case 'tool.execution_complete':

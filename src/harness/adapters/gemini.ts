@@ -22,10 +22,16 @@ export const gemini: Harness = {
     decoder: (title) => createDecoder(title),
     exitCodes: { 41: 'auth', 55: 'permission' },
   },
+  acp: {
+    defaultMode: 'warm',
+    start: (_, { allowAll }) => ({ args: ['--acp', ...(allowAll ? ['--skip-trust'] : [])] }),
+    sessionMode: 'default',
+    needsSignal: true,
+  },
   capabilities: ['text', 'tools', 'tokens'],
   permissions: {
     defaultRestrictions:
-      'it cannot edit files or run commands, and exits with code 55 in a folder that it does not trust',
+      'it cannot edit files or run commands; started for each iteration, it exits with code 55 in a folder that it does not trust',
     howToAllow: (tools) =>
       tools.length === 0
         ? 'trust the folder: start "gemini" in it once'

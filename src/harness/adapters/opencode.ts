@@ -5,6 +5,7 @@ import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts'
 import { denied, type Problem, problemEvent, truncated } from '../problem.ts';
 import { providerHosts } from '../providers.ts';
 import { opencodeRules } from '../permissions/opencode-rules.ts';
+import type { DeniedCall } from '../decoded-event.ts';
 
 /** OpenCode 1.x. Without `--title` it sends the whole prompt a second time to generate a title. */
 export const opencode: Harness = {
@@ -28,8 +29,9 @@ export const opencode: Harness = {
     decoder: (title) => createDecoder(title),
   },
   acp: {
-    defaultMode: 'cold',
+    defaultMode: 'warm',
     start: async (env) => (await import('../acp/opencode.ts')).startOpencode(env),
+    quirks: { isDenied: (update) => rule.test(textAt(update, 'rawOutput', 'error') ?? '') },
     readAtStart: (env) => {
       const config = configFolder(env.HOME ?? '', env);
       return ['.', '.opencode', config].flatMap((folder) => readAtStart.map((name) => `${folder}/${name}`));
@@ -106,14 +108,14 @@ const createDecoder = (title: string): Decoder => {
   /** Why the last step ended: "open" while it is running, null before the first step. */
   let lastStep: string | null = null;
   let named = false;
-  let unnamed: string | null = null;
+  let unnamed: DeniedCall | null = null;
 
-  const refusal = (tool: string, error: string): readonly AgentEvent[] => {
+  const refusal = (call: DeniedCall, error: string): readonly AgentEvent[] => {
     if (rule.test(error)) {
       named = true;
-      return [denied(title, tool, { byRule: true })];
+      return [denied(title, call.tool, { byRule: true, call })];
     }
-    unnamed = tool;
+    unnamed = call;
     return [];
   };
 
@@ -143,16 +145,23 @@ const createDecoder = (title: string): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => {
-      const permission = /permission requested: (\S+)/.exec(line)?.[1];
+      const [, permission, patterns = ''] = /permission requested: (\S+)(?: \((.*)\); )?/.exec(line) ?? [];
       if (permission === undefined) return [];
       named = true;
-      return [denied(title, permission)];
+      return [denied(title, permission, { call: { tool: permission, input: inputOf(permission, patterns) } })];
     },
     end: () => [
-      ...(unnamed === null || named ? [] : [denied(title, unnamed)]),
+      ...(unnamed === null || named ? [] : [denied(title, unnamed.tool, { call: unnamed })]),
       ...(lastStep !== null && unfinished.has(lastStep) ? [truncated(title, lastStep)] : []),
     ],
   };
+};
+
+/** What a permission was requested for: the commands of a text, a folder outside, a file, or an address. */
+const inputOf = (permission: string, patterns: string): object => {
+  if (permission === 'bash') return { command: patterns.replaceAll(', ', '\n') };
+  if (permission === 'webfetch') return { url: patterns };
+  return { path: patterns.replace(/\/\*$/, '') };
 };
 
 /** Errors of a tool that the user or a rule refused. */
@@ -171,7 +180,7 @@ const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text
 const toolEvents = (
   tool: string | null,
   state: unknown,
-  refusal: (tool: string, error: string) => readonly AgentEvent[],
+  refusal: (call: DeniedCall, error: string) => readonly AgentEvent[],
 ): readonly AgentEvent[] | null => {
   if (tool === null) return null;
   // The title of a command is what the agent says about it.
@@ -183,7 +192,11 @@ const toolEvents = (
       { type: 'tool', tool, title },
       { type: 'tool-result', tool, failed },
     ];
-  return [{ type: 'tool', tool, title }, { type: 'tool-result', tool, failed, denied: true }, ...refusal(tool, error)];
+  return [
+    { type: 'tool', tool, title },
+    { type: 'tool-result', tool, failed, denied: true },
+    ...refusal({ tool, input: field(state, 'input') }, error),
+  ];
 };
 
 /** OpenCode does not include cached tokens in the input, nor reasoning in the output. */

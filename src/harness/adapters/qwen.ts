@@ -20,6 +20,12 @@ export const qwen: Harness = {
   output: {
     decoder: createStreamJsonDecoder,
   },
+  acp: {
+    defaultMode: 'warm',
+    start: (_, { model }) => ({ args: ['--acp', ...(model === null ? [] : [`--model=${model}`])] }),
+    modelAtStart: true,
+    sessionMode: 'default',
+  },
   capabilities: ['text', 'tools', 'tokens'],
   permissions: {
     ownRules: qwenRules,

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { isShell } from '../../text/shell-names.ts';
 import { hole } from '../../text/wildcard.ts';
 import { parseShell, type RunCommand, type ShellText, unknown } from './shell.ts';
 
@@ -13,7 +14,7 @@ export const withNested = ({ commands, unclear, hidden }: ShellText, depth = 0):
     found.push(command);
     const script = scriptOf(command.words);
     if (script === null) continue;
-    const isKnown = depth < deepest && !script.includes(hole);
+    const isKnown = depth < maxDepth && !script.includes(hole);
     const inner = isKnown ? withNested(parseShell(script), depth + 1) : unknown('it runs a command that is not known');
     problem ??= inner.hidden;
     found.push(...inner.commands);
@@ -21,13 +22,13 @@ export const withNested = ({ commands, unclear, hidden }: ShellText, depth = 0):
   return { commands: found, unclear, hidden: problem };
 };
 
-const deepest = 4;
+const maxDepth = 4;
 
 /** Programs that run the command in their arguments. */
 const starters =
   /^(?:sudo|doas|env|command|builtin|exec|nice|ionice|nohup|time|timeout|stdbuf|setsid|xargs|busybox|chroot|unshare|watch|parallel|strace|script|flock|runuser|su|npx|bunx|find|fd)$/;
 
-const mostArguments = 50;
+const maxArguments = 50;
 
 /** The command as written, by the name of its program, and without what starts it. */
 const formsOf = (command: RunCommand): RunCommand[] => {
@@ -35,7 +36,7 @@ const formsOf = (command: RunCommand): RunCommand[] => {
   const name = basename(program);
   const plain = name === program ? [command] : [command, { ...command, words: [name, ...rest] }];
   if (!starters.test(name)) return plain;
-  const inner = rest.slice(0, mostArguments).flatMap((word, index) => {
+  const inner = rest.slice(0, maxArguments).flatMap((word, index) => {
     if (word.startsWith('-') || word === '') return [];
     const words = rest.slice(index);
     return [words, [basename(word), ...words.slice(1)]];
@@ -47,7 +48,7 @@ const formsOf = (command: RunCommand): RunCommand[] => {
 const scriptOf = (words: readonly string[]): string | null => {
   const [program = '', ...rest] = words;
   if (program === 'eval') return rest.join(' ');
-  if (!/^(?:ba|da|z|k|mk|a|fi)?sh$/.test(program)) return null;
+  if (!isShell(program)) return null;
   const flag = rest.findIndex((word) => /^-[a-zA-Z]*c$/.test(word));
   return flag === -1 ? null : (rest[flag + 1] ?? null);
 };

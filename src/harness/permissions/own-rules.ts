@@ -15,7 +15,7 @@ export interface OwnRules {
 export type TranslateRules = (rules: PermissionRules, roots: Roots) => OwnRules;
 
 /** The part of a harness that is used. Its type cannot be imported: it contains this one. */
-interface Translator {
+export interface Translator {
   readonly permissions?: { readonly ownRules?: TranslateRules };
 }
 

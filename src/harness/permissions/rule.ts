@@ -30,7 +30,7 @@ export const pathRules = {
 
 /** Parses a rule. Returns what is wrong with it as a text. */
 export const parseRule = (text: string): PermissionRule | string => {
-  if (text.length > longestRule || hasControls(text)) return 'must be one line of at most 1000 characters';
+  if (text.length > maxRule || hasControls(text)) return 'must be one line of at most 1000 characters';
   const [, name, pattern = null] = /^(\w[\w.*-]*)(?:\((.*)\))?$/.exec(text) ?? [];
   if (name === undefined)
     return `must be a name such as ${names.join(', ')}, with an optional pattern: Bash(npm test:*)`;
@@ -61,7 +61,7 @@ interface RuleTexts {
 const parsed = (texts: readonly string[]): PermissionRule[] =>
   texts.map(parseRule).filter((rule) => typeof rule !== 'string');
 
-const longestRule = 1000;
+const maxRule = 1000;
 
 const names = [...Object.keys(pathRules), 'Bash', 'WebFetch', 'Tool'];
 const known = `names: ${names.join(', ')}, mcp__<server>__<tool>`;

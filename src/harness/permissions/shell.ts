@@ -21,11 +21,11 @@ export interface ShellText {
 }
 
 /** Longer texts are not parsed. */
-const longestText = 100_000;
+const maxText = 100_000;
 
 /** Parses a shell text. What it cannot parse completely is `unclear`. */
 export const parseShell = (text: string): ShellText => {
-  if (text.length > longestText) return unknown('it is too long to check');
+  if (text.length > maxText) return unknown('it is too long to check');
   if (text.includes(hole)) return unknown('it contains a NUL character');
   const commands: RunCommand[] = [];
   let hidden: string | null = null;

@@ -12,7 +12,7 @@ export const readGo = (text: string): TestResult[] => {
   const running = new Map<string, Running>();
   const packages = new Map<string, Package>();
   const packageOf = (name: string): Package => {
-    if (packages.size > mostPackages) throw new ReportProblem(`has more than ${mostPackages} packages`);
+    if (packages.size > maxPackages) throw new ReportProblem(`has more than ${maxPackages} packages`);
     const known = packages.get(name) ?? { output: '', hasFailed: false, isDone: false };
     packages.set(name, known);
     return known;
@@ -67,7 +67,7 @@ interface Package {
   isDone: boolean;
 }
 
-const mostPackages = 10_000;
+const maxPackages = 10_000;
 
 const statuses: Readonly<Record<string, TestResult['status'] | undefined>> = Object.assign(Object.create(null), {
   pass: 'passed',

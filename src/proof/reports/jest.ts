@@ -17,7 +17,7 @@ export const readJest = ({ testResults }: { readonly testResults: readonly unkno
       const above = Array.isArray(test.ancestorTitles) ? test.ancestorTitles.flatMap((name) => textOf(name) ?? []) : [];
       const messages = Array.isArray(test.failureMessages) ? test.failureMessages : [];
       add({
-        names: [...above.slice(0, mostNames), textOf(test.title) ?? textOf(test.fullName) ?? ''],
+        names: [...above.slice(0, maxNames), textOf(test.title) ?? textOf(test.fullName) ?? ''],
         file,
         status: statuses.get(test.status) ?? 'failed',
         message: textOf(messages[0]) ?? null,
@@ -31,7 +31,7 @@ export const readJest = ({ testResults }: { readonly testResults: readonly unkno
   return results;
 };
 
-const mostNames = 100;
+const maxNames = 100;
 
 const statuses: ReadonlyMap<unknown, TestResult['status']> = new Map([
   ['passed', 'passed'],

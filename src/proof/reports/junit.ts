@@ -1,79 +1,118 @@
-import { SaxesParser } from 'saxes';
+import { SaxesParser, type SaxesTag } from 'saxes';
 import type { TestResult } from '../test-result.ts';
-import { createResults, deepest, extended, isFileName, ReportProblem, shortened } from './report.ts';
+import { createResults, extended, isFileName, maxDepth, ReportProblem, shortened } from './report.ts';
 
 /** Reads a JUnit report, as a stream of tags. Entities are not expanded, and nothing else is loaded. */
 export const readJunit = (text: string): TestResult[] => {
   const { results, add } = createResults();
   const parser = new SaxesParser();
-  const suites: string[] = [];
-  let depth = 0;
-  let attributes = 0;
-  let errors = 0;
-  let current: Case | null = null;
-  let outcome: Outcome | null = null;
-  const take = (part: string) => {
-    if (outcome !== null) outcome.text = extended(outcome.text, part);
-  };
-  parser.on('error', (error) => {
-    // Runners write control characters, as such or as numbers.
-    if (!isAboutCharacter.test(error.message) || ++errors > mostErrors) throw new ReportProblem(problemOf(error));
-  });
-  parser.on('doctype', () => {
-    throw new ReportProblem('has a DOCTYPE, which no test runner writes');
-  });
-  parser.on('opentagstart', () => {
-    attributes = 0;
-    if (++depth > deepest) throw new ReportProblem(`is nested more than ${deepest} levels deep`);
-  });
-  parser.on('attribute', () => {
-    if (++attributes > mostAttributes) throw new ReportProblem('has a tag with too many attributes');
-  });
-  parser.on('opentag', ({ name, attributes: given }) => {
-    const valueOf = (key: string) => (given[key] ?? '') as string;
-    if (depth === 1 && name !== 'testsuites' && name !== 'testsuite')
-      throw new ReportProblem(`is XML, but not a JUnit report: it begins with <${shortened(name, 40)}>`);
-    if (name === 'testsuite') suites.push(unquoted(valueOf('name')));
-    else if (name === 'testcase' && current === null) {
-      const [own, className, file, time] = ['name', 'classname', 'file', 'time'].map(valueOf);
-      // Mocha says that a test has no suite.
-      const around = given.classname === '' ? [] : suites;
-      const names = namesOf(unquoted(own!), unquoted(className!), around);
-      current = { ...names, file: file || names.file, status: 'passed', message: null, seconds: time!, depth };
-      // Other runners than those of Java.
-      const status = valueOf('status') || valueOf('result');
-      if (/^(?:skipped|notrun|disabled|ignored)$/i.test(status)) current.status = 'skipped';
-      if (/^(?:fail|failed|failure|error|errored)$/i.test(status)) current.status = 'failed';
-    } else if (current !== null && depth === current.depth + 1) {
-      const status = statusOf(name, valueOf('type'));
-      if (status !== null) outcome = { status, message: unquoted(valueOf('message')), text: '' };
-    }
-  });
-  parser.on('text', take);
-  parser.on('cdata', take);
+  const report: JunitReport = { suites: [], depth: 0, current: null, outcome: null };
+  refuseHostile(parser, report);
+  parser.on('opentag', (tag) => openTag(report, tag));
+  parser.on('text', (part) => addText(report, part));
+  parser.on('cdata', (part) => addText(report, part));
   parser.on('closetag', ({ name }) => {
-    depth--;
-    if (name === 'testsuite') suites.pop();
-    if (current === null) return;
-    if (outcome !== null && depth === current.depth) {
-      // A test that is skipped or to do may fail as well.
-      if (current.status === 'passed' || (current.status === 'failed' && outcome.status !== 'failed'))
-        Object.assign(current, { status: outcome.status, message: outcome.message || outcome.text });
-      outcome = null;
-    }
-    if (depth !== current.depth - 1) return;
-    const { names, file, status, message, seconds } = current;
+    const ended = closeTag(report, name);
+    if (ended === null) return;
+    const { names, file, status, message, seconds } = ended;
     add({ names, file, status, message, durationMs: seconds === '' ? null : Number(seconds) * 1000 });
-    current = null;
   });
   for (let at = 0; at < text.length; at += chunk) parser.write(withoutControls(text.slice(at, at + chunk)));
   parser.close();
   return results;
 };
 
+/** One report while it is read. */
+interface JunitReport {
+  /** The names of the suites around the current tag. */
+  readonly suites: string[];
+  /** How many tags are open. */
+  depth: number;
+  current: Case | null;
+  outcome: Outcome | null;
+}
+
+/** Throws on what is no report of a test runner, or too much of it. */
+const refuseHostile = (parser: SaxesParser, report: Readonly<JunitReport>): void => {
+  let attributes = 0;
+  let errors = 0;
+  parser.on('error', (error) => {
+    // Runners write control characters, as such or as numbers.
+    if (!isAboutCharacter.test(error.message) || ++errors > maxErrors) throw new ReportProblem(problemOf(error));
+  });
+  parser.on('doctype', () => {
+    throw new ReportProblem('has a DOCTYPE, which no test runner writes');
+  });
+  parser.on('opentagstart', () => {
+    attributes = 0;
+    if (report.depth >= maxDepth) throw new ReportProblem(`is nested more than ${maxDepth} levels deep`);
+  });
+  parser.on('attribute', () => {
+    if (++attributes > maxAttributes) throw new ReportProblem('has a tag with too many attributes');
+  });
+};
+
+const openTag = (report: JunitReport, { name, attributes }: SaxesTag): void => {
+  const valueOf = (key: string) => (attributes[key] ?? '') as string;
+  report.depth++;
+  const { depth, suites, current } = report;
+  if (depth === 1 && name !== 'testsuites' && name !== 'testsuite')
+    throw new ReportProblem(`is XML, but not a JUnit report: it begins with <${shortened(name, 40)}>`);
+  if (name === 'testsuite') suites.push(unquoted(valueOf('name')));
+  else if (name === 'testcase' && current === null) {
+    // Mocha says that a test has no suite.
+    report.current = newCase(valueOf, { suites: attributes.classname === '' ? [] : suites, depth });
+  } else if (current !== null && depth === current.depth + 1) {
+    const status = statusOf(name, valueOf('type'));
+    if (status !== null) report.outcome = { status, message: unquoted(valueOf('message')), text: '' };
+  }
+};
+
+const newCase = (
+  valueOf: (attribute: string) => string,
+  { suites, depth }: Pick<JunitReport, 'suites' | 'depth'>,
+): Case => {
+  const names = namesOf(unquoted(valueOf('name')), unquoted(valueOf('classname')), suites);
+  // Other runners than those of Java.
+  const status = valueOf('status') || valueOf('result');
+  return {
+    ...names,
+    file: valueOf('file') || names.file,
+    status: /^(?:skipped|notrun|disabled|ignored)$/i.test(status)
+      ? 'skipped'
+      : /^(?:fail|failed|failure|error|errored)$/i.test(status)
+        ? 'failed'
+        : 'passed',
+    message: null,
+    seconds: valueOf('time'),
+    depth,
+  };
+};
+
+const addText = ({ outcome }: JunitReport, part: string): void => {
+  if (outcome !== null) outcome.text = extended(outcome.text, part);
+};
+
+/** Returns the test that ends with this tag; null for any other tag. */
+const closeTag = (report: JunitReport, name: string): Case | null => {
+  report.depth--;
+  const { depth, suites, current, outcome } = report;
+  if (name === 'testsuite') suites.pop();
+  if (current === null) return null;
+  if (outcome !== null && depth === current.depth) {
+    // A test that is skipped or to do may fail as well.
+    if (current.status === 'passed' || (current.status === 'failed' && outcome.status !== 'failed'))
+      Object.assign(current, { status: outcome.status, message: outcome.message || outcome.text });
+    report.outcome = null;
+  }
+  if (depth !== current.depth - 1) return null;
+  report.current = null;
+  return current;
+};
+
 const chunk = 64 * 1024;
-const mostAttributes = 1000;
-const mostErrors = 1000;
+const maxAttributes = 1000;
+const maxErrors = 1000;
 
 interface Case {
   readonly names: readonly string[];

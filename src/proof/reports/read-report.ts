@@ -11,10 +11,10 @@ export type Report =
   | { readonly kind: 'none' };
 
 /** Bytes. A larger file is not read: check its size first. */
-export const longestReport = 64 * 1024 * 1024;
+export const maxReport = 64 * 1024 * 1024;
 
 /** JSON takes many times its size in memory, unlike the other formats, which are read bit by bit. */
-const longestJson = 32 * 1024 * 1024;
+const maxJson = 32 * 1024 * 1024;
 
 /**
  * Reads the results in a report, or in the output of a command that prints one. Its content tells the format. `name` is
@@ -22,7 +22,7 @@ const longestJson = 32 * 1024 * 1024;
  */
 export const readReport = async (bytes: Buffer, name: string): Promise<Report> => {
   try {
-    if (bytes.length > longestReport) throw new ReportProblem(`is larger than ${longestReport / 1024 / 1024} MB`);
+    if (bytes.length > maxReport) throw new ReportProblem(`is larger than ${maxReport / 1024 / 1024} MB`);
     const found = await resultsIn(decodeReport(bytes));
     if (found !== null) return { kind: 'results', ...found };
     if (isJsonName.test(name) && parseJson(decodeReport(bytes)) === undefined)
@@ -59,7 +59,7 @@ const resultsIn = async (text: string): Promise<Found | null> => {
     if (isTapVersion(begin) || (hasPlan && hasTest)) return { format: 'tap', results: readTap(text) };
     if (begin.startsWith('{"') && isGoEvent(line)) return { format: 'go', results: readGo(text) };
     // A runner that prints its report prints it in one line.
-    if (begin.startsWith('{"num') && line.length <= longestJson) {
+    if (begin.startsWith('{"num') && line.length <= maxJson) {
       const value = parseJson(line);
       if (isJest(value)) return { format: 'jest', results: readJest(value) };
     }
@@ -73,6 +73,6 @@ const resultsIn = async (text: string): Promise<Found | null> => {
 };
 
 const jsonIn = (text: string): unknown => {
-  if (text.length > longestJson) throw new ReportProblem(`is larger than ${longestJson / 1024 / 1024} MB`);
+  if (text.length > maxJson) throw new ReportProblem(`is larger than ${maxJson / 1024 / 1024} MB`);
   return parseJson(text);
 };

@@ -14,12 +14,12 @@ export interface FoundTest {
   readonly durationMs?: number | null;
 }
 
-const mostResults = 100_000;
+const maxResults = 100_000;
 /** Characters of a name, and of a message. */
-const longestName = 1000;
-const longestMessage = 2000;
+const maxName = 1000;
+const maxMessage = 2000;
 /** Characters of all titles and messages together. A nested report could repeat one name in all of them. */
-const longestTexts = 64 * 1024 * 1024;
+const maxTexts = 64 * 1024 * 1024;
 
 /** Collects results within bounds. Throws if there are too many. */
 export const createResults = () => {
@@ -28,16 +28,16 @@ export const createResults = () => {
   return {
     results,
     add: ({ names, status, file = null, message = null, durationMs = null }: FoundTest): void => {
-      const shown = names.map((name) => shortened(name, longestName)).filter((name) => name !== '');
+      const shown = names.map((name) => shortened(name, maxName)).filter((name) => name !== '');
       const title = shown.join(' > ');
-      const text = message === null ? null : shortened(message, longestMessage) || null;
+      const text = message === null ? null : shortened(message, maxMessage) || null;
       size += title.length + (text?.length ?? 0);
-      if (results.length >= mostResults) throw new ReportProblem(`has more than ${mostResults} tests`);
-      if (size > longestTexts) throw new ReportProblem('has titles that are too long');
+      if (results.length >= maxResults) throw new ReportProblem(`has more than ${maxResults} tests`);
+      if (size > maxTexts) throw new ReportProblem('has titles that are too long');
       results.push({
         names: shown,
         title,
-        file: file === null || file.length > longestName ? null : file,
+        file: file === null || file.length > maxName ? null : file,
         status,
         message: text,
         durationMs: durationMs !== null && Number.isFinite(durationMs) && durationMs >= 0 ? durationMs : null,
@@ -59,10 +59,10 @@ export const shortened = (text: string, length: number): string => {
 
 /** Adds to a text that is shortened later, at a place before the one where this drops the rest. */
 export const extended = (text: string, part: string): string =>
-  text.length > 2 * longestMessage ? text : text + part.slice(0, 2 * longestMessage);
+  text.length > 2 * maxMessage ? text : text + part.slice(0, 2 * maxMessage);
 
 /** Suites in suites. No real report has as many. */
-export const deepest = 100;
+export const maxDepth = 100;
 
 /** The lines of a text without the ends, one at a time: a list of all of them would take far more memory than the text. */
 export function* eachLine(text: string): Generator<string> {

@@ -53,9 +53,9 @@ const maxDecorationLength = 24;
 /** How many characters of explanation a near miss may contain. */
 const maxNoteLength = 300;
 
-const loosePattern = (tagName: TagName, longest: number): RegExp =>
+const loosePattern = (tagName: TagName, maxLength: number): RegExp =>
   new RegExp(
-    `(?:<|&lt;)\\s*${tagName}\\s*(?:>|&gt;)([^<>&]{1,${longest}})(?:<|&lt;)\\s*(?:/\\s*)?${tagName}\\s*(?:>|&gt;)`,
+    `(?:<|&lt;)\\s*${tagName}\\s*(?:>|&gt;)([^<>&]{1,${maxLength}})(?:<|&lt;)\\s*(?:/\\s*)?${tagName}\\s*(?:>|&gt;)`,
     'gi',
   );
 

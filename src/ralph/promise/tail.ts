@@ -28,69 +28,78 @@ const around = 1000;
 export const maxWordsLength = 8 * 1024;
 
 export const createTail = (texts: readonly string[], maxTags: number, tagName: TagName = 'promise'): Tail => {
-  const opening = `<${tagName}>`;
-  let text = '';
-  let scannedUpTo = 0;
-  let earlier: readonly TagInText[] = [];
-
-  const scanBlock = (): void => {
-    const block = text.slice(scannedUpTo, scannedUpTo + blockLength + around);
-    const tags = [...block.matchAll(tagPattern(texts, tagName))]
-      .filter(({ index }) => index < blockLength)
-      .slice(-maxTags);
-    const excerpts = tags.map(({ index, 0: tag }) => {
-      const start = Math.max(0, scannedUpTo + index - around);
-      const end = scannedUpTo + index + tag.length;
-      return {
-        text: text.slice(start, end + around),
-        words: text.slice(Math.max(0, end - maxWordsLength), end),
-        start: scannedUpTo + index - start,
-        end: end - start,
-      };
-    });
-    earlier = [...earlier, ...excerpts].slice(-maxTags);
-  };
-
-  /** Whether there may be a tag in what is not yet scanned. Does not join the two texts, which would copy them. */
-  const mayHaveTags = (chunk: string): boolean =>
-    chunk.includes(opening) ||
-    text.includes(opening, scannedUpTo) ||
-    (text.slice(-opening.length) + chunk.slice(0, opening.length)).includes(opening);
-
-  /** Moves on as far as scanning would. */
-  const skip = (chunk: string): void => {
-    const unscanned = text.length + chunk.length - scannedUpTo;
-    const end = scannedUpTo + (Math.ceil(unscanned / blockLength) - 2) * blockLength;
-    const start = Math.max(0, end - blockLength);
-    text = start < text.length ? (text + chunk).slice(start) : chunk.slice(start - text.length);
-    scannedUpTo = end - start;
-  };
-
-  const scan = (chunk: string): void => {
-    text += chunk;
-    while (text.length - scannedUpTo > 2 * blockLength) {
-      scanBlock();
-      scannedUpTo += blockLength;
-      if (scannedUpTo === blockLength) continue;
-      text = text.slice(blockLength);
-      scannedUpTo -= blockLength;
-    }
-  };
-
+  const state: TailState = { texts, maxTags, tagName, text: '', scannedUpTo: 0, earlier: [] };
   return {
-    feed(chunk) {
-      if (text.length + chunk.length - scannedUpTo <= 2 * blockLength) text += chunk;
-      else if (mayHaveTags(chunk)) scan(chunk);
-      else skip(chunk);
-    },
+    feed: (chunk) => feed(state, chunk),
     get text() {
-      return text;
+      return state.text;
     },
     get scannedUpTo() {
-      return scannedUpTo;
+      return state.scannedUpTo;
     },
     get earlier() {
-      return earlier;
+      return state.earlier;
     },
   };
+};
+
+interface TailState {
+  readonly texts: readonly string[];
+  readonly maxTags: number;
+  readonly tagName: TagName;
+  text: string;
+  scannedUpTo: number;
+  earlier: readonly TagInText[];
+}
+
+const feed = (state: TailState, chunk: string): void => {
+  if (state.text.length + chunk.length - state.scannedUpTo <= 2 * blockLength) state.text += chunk;
+  else if (mayHaveTags(state, chunk)) scan(state, chunk);
+  else skip(state, chunk);
+};
+
+/** Whether there may be a tag in what is not yet scanned. Does not join the two texts, which would copy them. */
+const mayHaveTags = ({ text, scannedUpTo, tagName }: TailState, chunk: string): boolean => {
+  const opening = `<${tagName}>`;
+  return (
+    chunk.includes(opening) ||
+    text.includes(opening, scannedUpTo) ||
+    (text.slice(-opening.length) + chunk.slice(0, opening.length)).includes(opening)
+  );
+};
+
+/** Moves on as far as scanning would. */
+const skip = (state: TailState, chunk: string): void => {
+  const { text, scannedUpTo } = state;
+  const unscanned = text.length + chunk.length - scannedUpTo;
+  const end = scannedUpTo + (Math.ceil(unscanned / blockLength) - 2) * blockLength;
+  const start = Math.max(0, end - blockLength);
+  state.text = start < text.length ? (text + chunk).slice(start) : chunk.slice(start - text.length);
+  state.scannedUpTo = end - start;
+};
+
+const scan = (state: TailState, chunk: string): void => {
+  state.text += chunk;
+  while (state.text.length - state.scannedUpTo > 2 * blockLength) {
+    state.earlier = [...state.earlier, ...tagsInBlock(state)].slice(-state.maxTags);
+    state.scannedUpTo += blockLength;
+    if (state.scannedUpTo === blockLength) continue;
+    state.text = state.text.slice(blockLength);
+    state.scannedUpTo -= blockLength;
+  }
+};
+
+const tagsInBlock = ({ text, scannedUpTo, texts, tagName, maxTags }: TailState): TagInText[] => {
+  const block = text.slice(scannedUpTo, scannedUpTo + blockLength + around);
+  const tags = [...block.matchAll(tagPattern(texts, tagName))].filter(({ index }) => index < blockLength);
+  return tags.slice(-maxTags).map(({ index, 0: tag }) => {
+    const start = Math.max(0, scannedUpTo + index - around);
+    const end = scannedUpTo + index + tag.length;
+    return {
+      text: text.slice(start, end + around),
+      words: text.slice(Math.max(0, end - maxWordsLength), end),
+      start: scannedUpTo + index - start,
+      end: end - start,
+    };
+  });
 };

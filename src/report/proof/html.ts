@@ -5,7 +5,7 @@ import { chartSvg, type Colors } from '../../charts/svg.ts';
 import type { ScenarioProof } from '../../ralph/proof.ts';
 import { hasPassed } from '../../ralph/gate-result.ts';
 import type { GateRun, IterationRecord } from '../../ralph/record.ts';
-import { totalUsage } from '../../ralph/usage.ts';
+import { iterationUsage, spentUsage } from '../../ralph/usage.ts';
 import { duration, lineChanges, pluralise } from '../../text/format.ts';
 import { escapeHtml } from '../../text/html.ts';
 import { costText, usageText } from '../figures.ts';
@@ -117,7 +117,7 @@ const maxIterations = 500;
 const runSection = ({ run, records, change }: ProofReport): string[] => {
   if (run === null) return [];
   const agent = run.model === null ? run.harness : `${run.harness} ${run.model}`;
-  const spent = usageText(totalUsage(run));
+  const spent = usageText(spentUsage(run));
   const facts = [
     `Run ${run.run}`,
     run.status,
@@ -167,7 +167,7 @@ const iterationCells = (record: IterationRecord): string[] => {
     tasks === null ? '' : `${tasks.done}/${tasks.total}`,
     git === null ? '' : String(git.filesChanged),
     git === null || git.filesChanged === 0 ? '' : lineChanges(git),
-    costText(record.usage).replaceAll('<', '&lt;'),
+    costText(iterationUsage(record)).replaceAll('<', '&lt;'),
     `<code class="hash">${escapeHtml(record.commit?.slice(0, 8) ?? '')}</code>`,
   ];
 };

@@ -1,6 +1,6 @@
 import type { Usage } from '../../ralph/agent-events.ts';
 import type { Ledger, ProofCount, ScenarioProof } from '../../ralph/proof.ts';
-import { totalUsage } from '../../ralph/usage.ts';
+import { spentUsage } from '../../ralph/usage.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { isProven } from '../../ralph/proof-rows.ts';
 import type { ProofReport } from './report.ts';
@@ -45,6 +45,6 @@ export const proofJson = ({ change, archived, count, gate, scenarios, unknown, r
     endedAt: run.endedAt,
     elapsedMs: run.elapsedMs,
     branch: run.workspace?.branch ?? null,
-    usage: totalUsage(run),
+    usage: spentUsage(run),
   },
 });

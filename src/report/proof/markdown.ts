@@ -1,6 +1,6 @@
 import type { ScenarioProof } from '../../ralph/proof.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
-import { totalUsage } from '../../ralph/usage.ts';
+import { iterationUsage, spentUsage } from '../../ralph/usage.ts';
 import { duration, lineChanges, pluralise } from '../../text/format.ts';
 import { markdownCode, markdownText } from '../../text/markdown.ts';
 import { costText, usageText } from '../figures.ts';
@@ -25,20 +25,20 @@ export const proofMarkdown = (report: ProofReport): string =>
   ]);
 
 /** GitHub takes 65,536 characters. */
-const longestMarkdown = 60_000;
+const maxMarkdown = 60_000;
 
 /** Renders with smaller and smaller limits until the result fits, and cuts it off at the end of a line if it never does. */
 export const fitting = (
   sectionsAt: (limits: MarkdownLimits) => readonly string[],
-  mostOf: number = longestMarkdown,
+  maxLength: number = maxMarkdown,
 ): string => {
-  const longest = Math.min(mostOf, longestMarkdown);
+  const max = Math.min(maxLength, maxMarkdown);
   let text = '';
   for (let rows = 2000; rows >= 1; rows = Math.floor(rows / 2)) {
     text = `${sectionsAt({ scenarios: rows, tasks: rows, iterations: rows }).join('\n\n')}\n`;
-    if (text.length <= longest) return text;
+    if (text.length <= max) return text;
   }
-  const cut = text.slice(0, Math.max(0, longest - 100));
+  const cut = text.slice(0, Math.max(0, max - 100));
   return `${cut.slice(0, Math.max(0, cut.lastIndexOf('\n')))}\n\n</details>\n\nThe rest is left out: it is too long.\n`;
 };
 
@@ -140,7 +140,7 @@ export const runSections = (
 
 const runLine = (run: NonNullable<ProofReport['run']>): string => {
   const agent = run.model === null ? run.harness : `${run.harness} ${run.model}`;
-  const spent = usageText(totalUsage(run));
+  const spent = usageText(spentUsage(run));
   const parts = [
     `Run **${run.status}** after ${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
     markdownText(agent),
@@ -163,7 +163,7 @@ const iterationTable = (records: readonly IterationRecord[], max: number): strin
         tasks === null ? '' : `${tasks.done}/${tasks.total}`,
         git?.filesChanged ?? '',
         git === null || git.filesChanged === 0 ? '' : lineChanges(git),
-        costText(record.usage),
+        costText(iterationUsage(record)),
         cell(record.commit?.slice(0, 8) ?? ''),
       ];
       return `| ${cells.join(' | ')} |`;

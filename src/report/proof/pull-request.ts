@@ -17,21 +17,21 @@ export interface PullRequestFacts {
 export const pullRequestBody = (
   report: ProofReport,
   { summary, issue, repository }: PullRequestFacts,
-  longest?: number,
+  maxLength?: number,
 ): string =>
   fitting((limits) => {
     const run = runSections(report, limits);
     return [
-      ...summary.map((paragraph) => markdownText(oneLine(paragraph, longestParagraph))),
+      ...summary.map((paragraph) => markdownText(oneLine(paragraph, maxParagraph))),
       ...(issue === null ? [] : [closes(issue, repository)]),
       '## Proof',
       ...proofSections(report, limits),
       ...(run.length === 0 ? [] : ['## Run', ...run]),
       `<sub>Change ${markdownText(report.change)}, published by spool publish.</sub>`,
     ];
-  }, longest);
+  }, maxLength);
 
-const longestParagraph = 600;
+const maxParagraph = 600;
 
 /** A reference that GitHub understands in the repository of the pull request. */
 const closes = ({ repository, number, url }: IssueLink, own: string | null): string => {

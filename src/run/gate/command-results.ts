@@ -45,7 +45,7 @@ interface OutputWatch {
   bytes(): Buffer | null;
 }
 
-const longestOutput = 32 * 1024 * 1024;
+const maxOutput = 32 * 1024 * 1024;
 
 /** Keeps the output of a command, as long as it can be a report. */
 const watchOutput = (): OutputWatch => {
@@ -54,10 +54,10 @@ const watchOutput = (): OutputWatch => {
   return {
     add: (chunk) => {
       length += chunk.length;
-      if (length > longestOutput) chunks.length = 0;
+      if (length > maxOutput) chunks.length = 0;
       else chunks.push(Uint8Array.from(chunk));
     },
-    bytes: () => (length > longestOutput ? null : Buffer.concat(chunks)),
+    bytes: () => (length > maxOutput ? null : Buffer.concat(chunks)),
   };
 };
 

@@ -1,7 +1,4 @@
 import { basename } from 'node:path';
-import { renameEarlier } from '../../files/rename-earlier.ts';
-import { runShell, type ShellRun } from '../../process/shell.ts';
-import { allowedEnvironment } from '../../process/scope.ts';
 import { tryReadTasks } from '../../changes/tasks/read.ts';
 import { describeTampering } from '../../guard/guard.ts';
 import type { Tampering } from '../../guard/memory.ts';
@@ -9,43 +6,21 @@ import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
 import { hasPassed, passes, runsCommands } from '../../ralph/gate-result.ts';
 import { isProven } from '../../ralph/proof-rows.ts';
-import { gateCommands } from '../../ralph/plan.ts';
 import type { EndedIteration } from '../../ralph/loop-host.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
-import { gitCeilingEnv, ensureRunState, type RunContext } from '../context.ts';
-import { runWithoutResults } from './command-results.ts';
-import { openProofGate, type ProofContext, type ProofGate } from './proof-gate.ts';
+import { ensureRunState, type RunContext } from '../context.ts';
+import { openProofGate, type ProofContext } from './proof-gate.ts';
+import { type CommandContext, runCommands } from './run-commands.ts';
 import { findWeakened, noneWeakened, withWeakened } from './weakened-tests.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
 import { type ReviewContext, review } from '../review/review.ts';
-import { verifyLog } from '../../store/paths.ts';
 
 type GateContext = RestoreContext &
   Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies' | 'notes'> &
   CommandContext &
   ProofContext &
   ReviewContext;
-
-/** What a verify command needs to run. */
-type CommandContext = Pick<
-  RunContext,
-  | 'tag'
-  | 'project'
-  | 'workProject'
-  | 'workspace'
-  | 'options'
-  | 'env'
-  | 'plan'
-  | 'target'
-  | 'folder'
-  | 'stopSignals'
-  | 'redactor'
-  | 'sandbox'
-  | 'guard'
-  | 'emit'
-  | 'elapsedMs'
->;
 
 /** Checks whether a promise counts: quick checks first, then the verify commands. */
 export const createGate =
@@ -148,89 +123,3 @@ const openTasksOf = ({
 };
 
 const maxTitleLength = 200;
-
-interface Verifying {
-  readonly iteration: number;
-  /** Whether to stop as soon as the goal has changed. */
-  readonly isGuarded: boolean;
-  readonly proofGate: ProofGate | null;
-}
-
-/** `tampering` lists what earlier commands have changed in the goal: one may have rewritten the script of the next. */
-const runCommands = async (context: CommandContext, { iteration, isGuarded, proofGate }: Verifying) => {
-  const verify = gateCommands(context.plan.gate);
-  if (verify.length > 0) context.emit({ type: 'gate-started', commands: verify });
-  const runs: GateRun[] = [];
-  let tampering: readonly Tampering[] = [];
-  const mayRun = () => {
-    if (isGuarded) tampering = context.guard.check();
-    return tampering.length === 0;
-  };
-  for (const [index, command] of verify.entries()) {
-    if (!mayRun()) break;
-    runs.push(
-      await runWithRetry(context, command, {
-        logFile: (isRetry) => verifyLog(context.folder, iteration, { n: index + 1, isRetry }),
-        mayRun,
-        proofGate,
-      }),
-    );
-  }
-  return { runs, tampering };
-};
-
-interface Attempt {
-  readonly logFile: (isRetry: boolean) => string;
-  readonly mayRun: () => boolean;
-  readonly proofGate: ProofGate | null;
-}
-
-/** Retries a failing command once. */
-const runWithRetry = async (
-  context: CommandContext,
-  command: string,
-  { logFile, mayRun, proofGate }: Attempt,
-): Promise<GateRun> => {
-  const started = performance.now();
-  const attempt = (isRetry: boolean) => {
-    const run = (extra: Partial<Pick<ShellRun, 'env' | 'onStdout'>>) =>
-      runOnce(context, command, { logFile: logFile(isRetry), ...extra });
-    return proofGate === null
-      ? runWithoutResults({ ...context, root: context.workProject.root }, run)
-      : proofGate.watch(command, run);
-  };
-  const first = await attempt(false);
-  const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';
-  const isRetried = hasFailed && remainingMs(context) > 0 && mayRun();
-  const last = isRetried ? await attempt(true) : first;
-  const durationMs = Math.round(performance.now() - started);
-  const { exitCode } = last;
-  if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
-  return { command, outcome: isRetried ? 'flaky' : 'passed', exitCode, durationMs, tail: isRetried ? first.tail : '' };
-};
-
-/** Returns how much time the limits of the run leave for the gate. */
-const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 'elapsedMs'>): number =>
-  Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
-
-const runOnce = (
-  context: CommandContext,
-  command: string,
-  { logFile, env: added = {}, onStdout }: Partial<Pick<ShellRun, 'env' | 'onStdout'>> & { readonly logFile: string },
-) => {
-  const { workProject, options, env, stopSignals, redactor, sandbox } = context;
-  return runShell({
-    command,
-    cwd: workProject.root,
-    env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace), ...added },
-    ...(onStdout && { onStdout }),
-    tag: `${context.tag}/${basename(logFile, '.log')}`,
-    // A resumed gate runs its commands again.
-    logFile: renameEarlier(logFile),
-    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
-    stopGraceMs: options.stopGrace,
-    stopSignals,
-    redactor,
-    sandbox,
-  });
-};

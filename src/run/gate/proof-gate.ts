@@ -1,6 +1,5 @@
 import { scenarioIdsElsewhere } from '../../changes/scenarios/elsewhere.ts';
 import { scenariosOf } from '../../changes/scenarios/scenarios.ts';
-import type { ShellResult, ShellRun } from '../../process/shell.ts';
 import { linkScenarios } from '../../proof/links.ts';
 import { type CommandResult, type GateFindings, nextLedger } from '../../proof/next-ledger.ts';
 import { readSourceLinks } from '../../proof/source-files.ts';
@@ -9,23 +8,22 @@ import type { PromptOptions } from '../../ralph/prompt.ts';
 import { hasPassed } from '../../ralph/gate-result.ts';
 import { countProof } from '../../ralph/ledger.ts';
 import type { Ledger, Scenario } from '../../ralph/proof.ts';
-import { type GateRun, type IterationRecord, maxListed, type ProofReport } from '../../ralph/record.ts';
+import { type GateRun, type IterationRecord, maxListed, type GateProof } from '../../ralph/record.ts';
 import { readLedger, saveLedger } from '../../store/user-record/ledger.ts';
 import type { RunContext } from '../context.ts';
-import { runWithReports } from './command-results.ts';
+import type { CommandResults } from './command-results.ts';
 import type { RedFirstContext } from './red-first.ts';
 
 export type ProofContext = RedFirstContext & Pick<RunContext, 'target' | 'view' | 'cluster'>;
 
 /** Looks for what the commands of one gate prove. */
 export interface ProofGate {
-  /** Runs one attempt of a command with what it needs to report results. The last attempt counts. */
-  watch(
-    command: string,
-    run: (extra: Pick<ShellRun, 'env' | 'onStdout'>) => Promise<ShellResult>,
-  ): Promise<ShellResult>;
+  /** Patterns for the reports of the commands. */
+  readonly reports: readonly string[];
+  /** Adds what one attempt of a command has reported. The last attempt counts. */
+  add(command: string, reported: CommandResults): void;
   /** Called after the commands. Saves the ledger. Returns null if nothing names a scenario and none is required. */
-  finish(gated: Gated): Promise<ProofReport | 'interrupted' | null>;
+  finish(gated: Gated): Promise<GateProof | 'interrupted' | null>;
 }
 
 interface Gated extends Pick<IterationRecord, 'checkpoint' | 'commit'> {
@@ -37,19 +35,16 @@ const maxProblems = 3;
 
 /** Returns null if the change has no scenarios, and none are required. */
 export const openProofGate = (context: ProofContext): ProofGate | null => {
-  const { plan, project, workProject, target, env, sandbox, redactor } = context;
+  const { plan, project, workProject, target, redactor } = context;
   const scenarios = readScenarios(context);
   if (scenarios.length === 0 && !plan.gate.requireScenarios) return null;
   const tests = new Map<string, readonly TestResult[]>();
   return {
-    watch: async (command, run) => {
-      tests.delete(command);
-      const of = { root: workProject.root, patterns: plan.gate.reports ?? [], sandbox, env };
-      const { result, ...found } = await runWithReports(of, run);
-      tests.set(command, found.tests);
-      for (const problem of found.problems.slice(0, maxProblems))
+    reports: plan.gate.reports ?? [],
+    add: (command, reported) => {
+      tests.set(command, reported.tests);
+      for (const problem of reported.problems.slice(0, maxProblems))
         context.emit({ type: 'notice', text: redactor.oneLine(problem) });
-      return result;
     },
     finish: async (gated) => {
       const commands = gated.runs.map((each): CommandResult => ({ ...each, tests: tests.get(each.command) ?? [] }));
@@ -94,7 +89,7 @@ const redFirstOf = async (
   return tried.kind === 'interrupted' ? tried.kind : { redFirst: tried.results };
 };
 
-const save = (context: ProofContext, findings: GateFindings): ProofReport | null => {
+const save = (context: ProofContext, findings: GateFindings): GateProof | null => {
   const { project, plan, env, redactor } = context;
   const of = { project, change: plan.change, env };
   const previous = readLedger(of);
@@ -105,7 +100,7 @@ const save = (context: ProofContext, findings: GateFindings): ProofReport | null
   return reportOf(ledger, Boolean(plan.gate.requireScenarios));
 };
 
-const reportOf = ({ scenarios, unknown }: Ledger, isRequired: boolean): ProofReport => ({
+const reportOf = ({ scenarios, unknown }: Ledger, isRequired: boolean): GateProof => ({
   count: countProof(scenarios),
   ...(isRequired && { required: true as const }),
   unproven: scenarios

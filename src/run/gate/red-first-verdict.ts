@@ -1,4 +1,5 @@
-import { isTestSide } from '../../guard/tests/languages.ts';
+import { isTestSide } from '../../guard/weakened-tests/languages.ts';
+import { hasFailed } from '../../ralph/gate-result.ts';
 import type { Evidence } from '../../ralph/proof.ts';
 import type { CommandResult } from '../../proof/next-ledger.ts';
 
@@ -17,7 +18,7 @@ export const judgeRedFirst = (
   if (evidence.some(({ outcome }) => outcome === 'failed')) return 'failed';
   const missing = evidence.filter(({ outcome }) => outcome === 'not-run');
   // A test without a result could not be loaded if a command has failed, and was not there if its file was not kept.
-  const isBroken = commands.some(({ outcome }) => outcome === 'failed' || outcome === 'timed-out');
+  const isBroken = commands.some(hasFailed);
   const isAbsent = ({ file }: Evidence) => isBroken || (file !== null && !isKept(file, linked));
   if (evidence.length === 0) return isBroken ? 'absent' : 'not-tried';
   if (missing.some(isAbsent)) return 'absent';

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { globSync } from 'tinyglobby';
 import { createFolder } from '../../files/folders.ts';
+import { statsOf } from '../../files/read.ts';
+import { stampOf } from '../../files/stamp.ts';
 import { filesInside, readInside } from '../../files/inside.ts';
 import { removeSafely } from '../../files/safe.ts';
 import type { Sandbox } from '../../process/sandbox-types.ts';
-import { longestReport } from '../../proof/reports/read-report.ts';
+import { maxReport } from '../../proof/reports/read-report.ts';
 import { newPrivateFolder } from '../../store/folders.ts';
 
 export interface ReportFile {
@@ -37,7 +38,7 @@ export interface ReportFilesRequest {
 /** The name of the variable with the folder for reports. */
 const reportsVariable = 'SPOOL_REPORTS';
 
-const mostFiles = 500;
+const maxFiles = 500;
 
 /**
  * Called right before the command starts. The folder is new and empty, and its name is unpredictable. A file that a
@@ -50,7 +51,7 @@ export const openReportFiles = ({ root, patterns, sandbox, env }: ReportFilesReq
   return {
     variables: { [reportsVariable]: folder },
     collect: () => {
-      const own = filesInside(folder, '').slice(0, mostFiles);
+      const own = filesInside(folder, '').slice(0, maxFiles);
       const matched = matching(root, patterns).filter((path) => before.get(path) !== identityOf(root, path));
       return [...own.flatMap((name) => fileAt(folder, name)), ...matched.flatMap((name) => fileAt(root, name))];
     },
@@ -79,16 +80,16 @@ const matching = (root: string, patterns: readonly string[]): string[] => {
   return found
     .filter((path) => !path.startsWith('..') && !path.startsWith('/'))
     .toSorted()
-    .slice(0, mostFiles);
+    .slice(0, maxFiles);
 };
 
-/** Changes whenever a file is replaced or written to: no program can set the time of the last change of an inode. */
+/** Changes whenever a file is replaced or written to. */
 const identityOf = (root: string, path: string): string => {
-  const stats = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+  const stats = statsOf(join(root, path));
   if (stats === undefined) return 'missing';
   const bytes = read(root, path);
   const hash = bytes === null ? 'unreadable' : createHash('sha256').update(bytes).digest('hex');
-  return [stats.dev, stats.ino, stats.size, stats.ctimeNs, hash].join(' ');
+  return `${stampOf(stats)} ${hash}`;
 };
 
 const fileAt = (root: string, name: string): ReportFile[] => {
@@ -98,7 +99,7 @@ const fileAt = (root: string, name: string): ReportFile[] => {
 
 const read = (root: string, path: string): Buffer | null => {
   try {
-    return readInside(root, path, longestReport);
+    return readInside(root, path, maxReport);
   } catch {
     return null;
   }

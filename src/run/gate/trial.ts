@@ -7,7 +7,6 @@ import { prefixOf } from '../../git/repository.ts';
 import { addDetached } from '../../git/linked-worktrees.ts';
 import { restoreFiles } from '../../git/restore-files.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
-import { runShell } from '../../process/shell.ts';
 import { tagForPath, tagVariable } from '../../process/tree.ts';
 import type { CommandResult } from '../../proof/next-ledger.ts';
 import { readSourceLinks, type SourceLinks } from '../../proof/source-files.ts';
@@ -15,9 +14,10 @@ import { gateCommands } from '../../ralph/plan.ts';
 import { hideWorktreesFromGit } from '../../store/folders.ts';
 import { trialLog, trialWorktree } from '../../store/paths.ts';
 import type { RunContext } from '../context.ts';
+import { timeLeftNow } from '../deadline.ts';
 import { provision } from '../workspace/provision.ts';
-import { runWithReports } from './command-results.ts';
 import { removeTrial } from './remove-trial.ts';
+import { runVerify } from './verify.ts';
 
 export type TrialContext = Pick<
   RunContext,
@@ -103,22 +103,18 @@ interface TrialFolders {
   readonly root: string;
 }
 
-const shellOptions = ({ env, stopSignals, redactor, sandbox }: TrialContext) => ({
-  env: allowedEnvironment(env),
-  stopSignals,
-  redactor,
-  sandbox,
-});
-
 const setUp = (context: TrialContext, { name, iteration }: TrialRequest, { path, root }: TrialFolders) => {
-  const { project, options, plan, trusted, folder } = context;
+  const { project, options, plan, env, folder, trusted, stopSignals, redactor, sandbox } = context;
   return provision({
-    ...shellOptions(context),
     project,
     options,
+    env: allowedEnvironment(env),
     root,
     logFile: trialLog(folder, iteration, `${name}-setup`),
     tagPrefix: tagForPath(path),
+    stopSignals,
+    redactor,
+    sandbox,
     checkSetup: (at) => trusted.checkIn(at, { options, plan, previous: null }, 'worktreeSetup'),
   });
 };
@@ -128,22 +124,13 @@ const runCommand = async (
   command: string,
   { name, iteration, index, path, root }: TrialRequest & TrialFolders & { readonly index: number },
 ): Promise<CommandResult> => {
-  const { plan, options, folder, env, sandbox, elapsedMs } = context;
-  const shell = shellOptions(context);
-  const leftMs = Math.min(plan.limits.maxDurationMs - elapsedMs(), plan.limits.untilMs - Date.now());
-  const of = { root, patterns: plan.gate.reports ?? [], sandbox, env };
-  const { result, tests } = await runWithReports(of, (extra) =>
-    runShell({
-      ...shell,
-      env: { ...shell.env, ...extra.env },
-      onStdout: extra.onStdout,
-      command,
-      cwd: root,
-      tag: `${tagForPath(path)}/verify`,
-      logFile: renameEarlier(trialLog(folder, iteration, `${name}-${index + 1}`)),
-      timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs)),
-      stopGraceMs: options.stopGrace,
-    }),
-  );
-  return { command, outcome: result.outcome, exitCode: result.exitCode, tests };
+  const { plan, folder } = context;
+  const place = { ...context, root, worktree: path, timeLeftMs: () => timeLeftNow(context) };
+  const { outcome, exitCode, tests } = await runVerify(place, {
+    command,
+    tag: `${tagForPath(path)}/verify`,
+    logFile: renameEarlier(trialLog(folder, iteration, `${name}-${index + 1}`)),
+    reports: plan.gate.reports ?? [],
+  });
+  return { command, outcome, exitCode, tests };
 };

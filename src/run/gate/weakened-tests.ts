@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { findWorkTree } from '../../git/work-tree.ts';
-import { acceptTests } from '../../guard/tests/accepted.ts';
-import { weakenings } from '../../guard/tests/weakened.ts';
+import { acceptTests } from '../../guard/weakened-tests/accepted.ts';
+import { weakenings } from '../../guard/weakened-tests/weakened.ts';
 import type { RunPlan } from '../../ralph/plan.ts';
 import { type GateReport, type IterationRecord, maxListed } from '../../ralph/record.ts';
 import type { Redactor } from '../../secrets/redact.ts';

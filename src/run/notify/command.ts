@@ -21,7 +21,7 @@ import { containsPath } from '../../trust/outside.ts';
 import type { NotifyContext, Send, Sending, Sent } from './notify.ts';
 import type { NotifyMessage } from './message.ts';
 
-const longestMs = 30_000;
+const maxMs = 30_000;
 
 /**
  * Prepares a notify command before an agent starts. It runs outside the sandbox, so an agent must not be able to change
@@ -78,7 +78,7 @@ const runCommand = async (command: string, message: NotifyMessage, context: Runn
     },
     tag,
     logFile: null,
-    timeoutMs: longestMs,
+    timeoutMs: maxMs,
     stopGraceMs: 1000,
     stopSignals: { stop, kill: stop },
     redactor,

@@ -6,7 +6,7 @@ import { trustedProgram, untrustedAround, withTrustedPath } from '../../process/
 import type { NotifyMessage } from './message.ts';
 import type { NotifyContext, Send } from './notify.ts';
 
-const longestMs = 10_000;
+const maxMs = 10_000;
 
 /**
  * The program that shows a notification, and its arguments. Texts are arguments or variables, never part of a script.
@@ -54,7 +54,7 @@ export const createDesktopSender = ({ project, env, redactor }: NotifyContext): 
       stdin: '',
       logFile: null,
       redactor,
-      timeoutMs: longestMs,
+      timeoutMs: maxMs,
       stopGraceMs: 1000,
       stopSignals: { stop, kill: stop },
     });

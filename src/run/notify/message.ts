@@ -1,6 +1,6 @@
 import type { NotifyKind } from '../../config/notify-targets.ts';
 import type { RunEvent } from '../../ralph/events.ts';
-import { totalUsage } from '../../ralph/usage.ts';
+import { spentUsage } from '../../ralph/usage.ts';
 import { publicView, type RunView } from '../../ralph/view.ts';
 import type { Redactor } from '../../secrets/redact.ts';
 import { clockTime, duration, pluralise } from '../../text/format.ts';
@@ -8,7 +8,7 @@ import { clockTime, duration, pluralise } from '../../text/format.ts';
 /** A notification. Has no secrets. */
 export interface NotifyMessage {
   readonly kind: NotifyKind;
-  /** Why it ended, waits or was refused. */
+  /** Why it ended, waits, or was rejected. */
   readonly detail: string;
   /** `002-01_add-ralph-loop: complete` */
   readonly title: string;
@@ -30,7 +30,7 @@ export const newsOf = (event: RunEvent, nowMs: number): News | null => {
   if (event.type === 'waiting' && event.untilMs - nowMs >= longWaitMs)
     return { kind: 'waiting', detail: `${event.why}; resuming at ${clockTime(new Date(event.untilMs))}` };
   if (event.type === 'iteration-finished' && event.record.rejected !== null)
-    return { kind: 'refused', detail: event.record.rejected };
+    return { kind: 'rejected', detail: event.record.rejected };
   return null;
 };
 
@@ -47,7 +47,7 @@ const titles: Readonly<Record<NotifyKind, string>> = {
   limit: 'stopped at a limit',
   interrupted: 'interrupted',
   waiting: 'waiting for a usage limit',
-  refused: 'completion promise not accepted',
+  rejected: 'completion promise rejected',
 };
 
 /** A phone shows only the beginning, and services refuse long messages. */
@@ -67,7 +67,7 @@ export const messageOf = ({ kind, detail }: News, whole: RunView, redactor: Reda
 
 /** `8 iterations in 6m 45s · 7/7 tasks · $0.04` */
 const figuresOf = (view: RunView): string => {
-  const cost = totalUsage(view)?.costUsd ?? null;
+  const cost = spentUsage(view)?.costUsd ?? null;
   return [
     `${pluralise(view.finishedIterations, 'iteration')} in ${duration(view.elapsedMs)}`,
     ...(view.tasks === null ? [] : [`${view.tasks.done}/${view.tasks.total} tasks`]),
@@ -89,7 +89,7 @@ export const payloadOf = ({ kind, detail, title, text, view }: NotifyMessage) =>
   iteration: view.iteration,
   finishedIterations: view.finishedIterations,
   tasks: view.tasks,
-  usage: totalUsage(view),
+  usage: spentUsage(view),
   elapsedMs: view.elapsedMs,
   startedAt: view.startedAt,
   endedAt: view.endedAt,

@@ -11,17 +11,17 @@ interface Timing {
   /** For one attempt. */
   readonly attemptMs: number;
   /** For all attempts together. */
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
-const patience: Timing = { retryDelaysMs: [500, 1000, 2000], attemptMs: 10_000, longestMs: 25_000 };
+const patience: Timing = { retryDelaysMs: [500, 1000, 2000], attemptMs: 10_000, maxMs: 25_000 };
 
 /** Sends a message to a server, and tries again if the server cannot be reached or is busy. */
 export const createPoster =
-  (target: WebTarget, { retryDelaysMs, attemptMs, longestMs } = patience): Send =>
+  (target: WebTarget, { retryDelaysMs, attemptMs, maxMs } = patience): Send =>
   async (message, { stop }) => {
     const request = requestOf(target, message);
-    const deadline = AbortSignal.any([stop, AbortSignal.timeout(longestMs)]);
+    const deadline = AbortSignal.any([stop, AbortSignal.timeout(maxMs)]);
     for (const waitMs of [...retryDelaysMs, null]) {
       const { problem, isFinal } = await post(request, deadline, AbortSignal.timeout(attemptMs));
       if (problem === null || isFinal || waitMs === null) return { problem };
@@ -62,7 +62,7 @@ const bodyOf = (target: WebTarget, message: NotifyMessage): object => {
     case 'slack':
       return { text: `*${escapeSlack(title)}*\n${escapeSlack(text)}` };
     case 'ntfy':
-      return { topic: target.topic, title, message: text, tags: [tags[kind]], priority: kind === 'refused' ? 2 : 3 };
+      return { topic: target.topic, title, message: text, tags: [tags[kind]], priority: kind === 'rejected' ? 2 : 3 };
   }
 };
 
@@ -74,20 +74,24 @@ const tags: Readonly<Record<NotifyMessage['kind'], string>> = {
   limit: 'stop_sign',
   interrupted: 'hand',
   waiting: 'hourglass',
-  refused: 'leftwards_arrow_with_hook',
+  rejected: 'leftwards_arrow_with_hook',
 };
 
 /** An agent must not be able to mention everybody. */
 const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-interface Attempt {
+interface Delivery {
   readonly problem: string | null;
   /** Trying again would not help. */
   readonly isFinal: boolean;
 }
 
-const post = async ({ url, headers, body }: Request, deadline: AbortSignal, timeout: AbortSignal): Promise<Attempt> => {
+const post = async (
+  { url, headers, body }: Request,
+  deadline: AbortSignal,
+  timeout: AbortSignal,
+): Promise<Delivery> => {
   try {
     const signal = AbortSignal.any([deadline, timeout]);
     // A message goes only where the user sends it.

@@ -6,6 +6,7 @@ import type { Change } from '../../changes/source.ts';
 import { limitsOf, mapLimits } from '../../ralph/limits.ts';
 import type { GatePlan, Limits, ReviewPlan, RunPlan } from '../../ralph/plan.ts';
 import type { RunView } from '../../ralph/view.ts';
+import { agentSettings, type AgentSettings, keptAgents } from '../resume/kept-agents.ts';
 import { newRunId } from '../../store/run-id.ts';
 
 interface CreatePlanRequest {
@@ -26,7 +27,7 @@ export const createPlan = ({ target, options, explicit }: CreatePlanRequest, vie
     change: target.id,
     source: target.source,
     module: target.module,
-    ...(view ? agentsOnResume(view, options, explicit) : newAgents(options)),
+    ...chooseAgents(options, view, explicit),
     allowAll: options.allowAll,
     // A run never leaves its sandbox: --fresh starts one without it.
     sandbox: options.sandbox || (view?.sandbox ?? false),
@@ -126,18 +127,15 @@ const nextTime = (clock: string, now: Date): number => {
 
 type Agents = Pick<RunPlan, 'agents' | 'ladder'>;
 
-const newAgents = (options: Options): Agents => ({ agents: agentsOf(options), ladder: options.escalate !== null });
-
-/** A model that was set when the run began is kept, even for agents that were added to the config file since. */
-const agentsOnResume = (previous: RunView, options: Options, explicit: ReadonlySet<FlagName>): Agents => {
-  const { harness, model } = options;
-  const firstModel = previous.settings?.explicit.includes('model') ? (previous.agents[0]?.model ?? null) : model;
-  if (explicit.has('escalate')) return newAgents(options);
-  if (explicit.has('harness'))
-    return { agents: agentsOf({ harness, model: explicit.has('model') ? model : firstModel }), ladder: false };
-  if (!explicit.has('model')) return { agents: previous.agents, ladder: previous.ladder ?? false };
-  // One model for all of them is no ladder.
-  const names = previous.agents.map((agent) => agent.harness);
-  const others = previous.ladder ? [...new Set(names)] : names;
-  return { agents: others.map((name) => ({ harness: name, model })), ladder: false };
+const chooseAgents = (options: Options, view: RunView | undefined, explicit: ReadonlySet<FlagName>): Agents => {
+  if (!view) return agentsFrom(options);
+  const isKept = (name: keyof AgentSettings) => !explicit.has(name);
+  // As they are: the name of a model may contain a comma, which separates agents in a setting.
+  if (agentSettings.every(isKept)) return { agents: view.agents, ladder: view.ladder ?? false };
+  return agentsFrom(keptAgents(view, options, isKept));
 };
+
+const agentsFrom = (settings: AgentSettings): Agents => ({
+  agents: agentsOf(settings),
+  ladder: settings.escalate !== null,
+});

@@ -43,8 +43,8 @@ export interface Planned {
   readonly startsOver: boolean;
   /** null if state.json is intact. */
   readonly damage: Damage | null;
-  /** Identifies the version of the files that the plan is based on. */
-  readonly version: string;
+  /** What the plan is based on. */
+  readonly lastRun: LastRun;
 }
 
 interface Damage {
@@ -65,7 +65,15 @@ interface Interrupted {
   readonly isCut: boolean;
 }
 
-/** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
+/**
+ * Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan.
+ * `known` is the last run, if it was read before.
+ */
+export const makePlan = async (request: PlanRequest, known?: LastRun): Promise<Planned> => {
+  const lastRun = known ?? (await readLastRun(request));
+  return planRun(await withScenarioCommands(request, lastRun), lastRun);
+};
+
 export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
   const recorded = recordedRun(request, lastRun);
   const interrupted = recorded && isResumable(recorded) ? loadInterrupted(request, recorded) : null;
@@ -83,7 +91,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
     notices: previous ? noticesOf(request, { plan, previous, changed, isRefused: previous !== resumed }, lastRun) : [],
     startsOver: previous === null && (request.options.fresh || recorded === null || recorded.status === 'complete'),
     damage: damageOf(lastRun, recorded),
-    version: lastRun.version,
+    lastRun,
   };
 };
 
@@ -91,23 +99,19 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
 const withCommandsOf = (plan: RunPlan, { scenarioCommands }: PlanRequest): RunPlan =>
   plan.gate.requireScenarios && scenarioCommands ? { ...plan, gate: { ...plan.gate, scenarioCommands } } : plan;
 
-/** Plans again if another process has written to the state of the change since. */
+/** Plans again only if another process has written to the state of the change since. */
 export const replanIfChanged = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
-  if (planned.version === lastRunVersion(request)) return planned;
-  const lastRun = await readLastRun(request);
-  const again = planRun(await withScenarioCommands(request, lastRun), lastRun);
+  if (isCurrent(planned, request)) return planned;
+  const again = await makePlan(request);
   // A new run keeps the id under which its sandbox was opened.
   return again.previous === null ? { ...again, plan: { ...again.plan, run: planned.plan.run } } : again;
 };
 
-/** A plan and the files that it was made from. */
-export interface EarlierPlan {
-  readonly lastRun: LastRun;
-  readonly planned: Planned;
-}
-
-/** Whether the files are still the same. A process that was running may have been killed since without a trace. */
-export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'target'>): boolean =>
+/**
+ * Whether the files that a plan is based on are still the same. A process that was running may have been killed since
+ * without a trace.
+ */
+export const isCurrent = ({ lastRun }: Planned, of: Pick<PlanRequest, 'project' | 'target'>): boolean =>
   !lastRun.isRunning && lastRun.version === lastRunVersion(of);
 
 /** Reuses a plan for a run that starts now. Returns null if the next occurrence of --until is another one by now. */

@@ -1,7 +1,6 @@
 import { type FlagName, flagOf, flags, type Options } from '../../config/flags.ts';
 import { userError } from '../../errors.ts';
 import { readText } from '../../files/read.ts';
-import { agentKey } from '../../ralph/plan.ts';
 import { isResumable, type RunView } from '../../ralph/view.ts';
 import { runFolder, userPromptFile } from '../../store/paths.ts';
 import { asRecorded } from '../../store/user-record/steps.ts';
@@ -10,6 +9,7 @@ import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { duration } from '../../text/format.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { recordedSettings } from './recorded-settings.ts';
+import { keptAgents } from './kept-agents.ts';
 import { type KeptSettings, keptSettings } from './kept-settings.ts';
 import { changedSince, describeChanged } from './changed-settings.ts';
 import { readLastRun } from './last-run.ts';
@@ -61,31 +61,13 @@ const withSettingsOf = (view: RunView, spec: RunSpec): RunSpec => {
     options: {
       ...options,
       ...taken,
-      ...agentSettings(options, view, isTaken),
+      ...keptAgents(view, options, isTaken),
       sandbox: options.sandbox || view.sandbox,
     },
     explicit: new Set([...explicit, ...((then?.explicit ?? []) as FlagName[]).filter((name) => name in taken)]),
     prompt: spec.prompt || (readText(userPromptFile(runFolder(project, target.id, view.run))) ?? ''),
     notices: [...notices, ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, fileSettings)])],
   };
-};
-
-type AgentSettings = Pick<Options, 'harness' | 'model' | 'escalate'>;
-
-/** The agents have their models in their names. A model that the caller sets applies to all of them. */
-const agentSettings = (
-  { harness, model, escalate }: AgentSettings,
-  { agents, ladder, settings }: RunView,
-  isTaken: (name: FlagName) => boolean,
-): AgentSettings => {
-  const hadModel = settings?.explicit.includes('model') ?? false;
-  const before = agents.map(agentKey).join(',');
-  if (!isTaken('escalate')) return { harness, model, escalate };
-  if (!isTaken('harness'))
-    return { harness, model: isTaken('model') && hadModel ? agents[0]!.model : model, escalate: null };
-  if (isTaken('model')) return { harness: before, model: null, escalate: ladder ? before : null };
-  const names = agents.map((agent) => agent.harness);
-  return { harness: (ladder ? [...new Set(names)] : names).join(','), model, escalate: null };
 };
 
 const nothingToResume = (change: string, view: RunView | null) => {

@@ -4,7 +4,7 @@ import { limitReached } from '../../ralph/limits.ts';
 import type { ReviewPlan } from '../../ralph/plan.ts';
 import type { GateRun, IterationRecord, ReviewReport } from '../../ralph/record.ts';
 import type { ReviewAttempt } from '../../ralph/review-verdict.ts';
-import { addUsage, totalUsage } from '../../ralph/usage.ts';
+import { addUsage, spentUsage } from '../../ralph/usage.ts';
 import { recordedCheckpoint } from '../../store/user-record/checkpoints.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
 import type { RunContext } from '../context.ts';
@@ -90,7 +90,7 @@ const attemptOnce = async (context: ReviewContext, request: Attempting): Promise
   const reached = limitReached(context.plan.limits, {
     elapsedMs: context.elapsedMs(),
     nowMs: Date.now(),
-    usage: usageBefore(context, all.usage),
+    usage: usageBefore(context),
   });
   if (reached) return { ...without(reached.detail), error: { kind: 'budget', message: reached.detail } };
   all.number++;
@@ -100,8 +100,12 @@ const attemptOnce = async (context: ReviewContext, request: Attempting): Promise
   try {
     const copy = await makeReviewCopy(context, request);
     if (typeof copy === 'string') return without(`its folder could not be prepared: ${copy}`);
-    const usage = usageBefore(context, all.usage);
-    const result = await runReviewer(context, { ...request, copy, number: all.number, usageBefore: usage });
+    const result = await runReviewer(context, {
+      ...request,
+      copy,
+      number: all.number,
+      usageBefore: usageBefore(context),
+    });
     all.usage = addUsage(all.usage, result.usage);
     return result;
   } finally {
@@ -109,11 +113,9 @@ const attemptOnce = async (context: ReviewContext, request: Attempting): Promise
   }
 };
 
-/** Usage of the run, of the others that share its budget, of the iteration, and of earlier attempts at the review. */
-const usageBefore = ({ view, batch }: ReviewContext, attempts: Usage | null): Usage | null => {
-  const now = view();
-  return [now.pending?.usage ?? null, attempts, batch?.usageOfOthers() ?? null].reduce(addUsage, totalUsage(now));
-};
+/** Usage of the run, with earlier attempts at the review, and of the others that share its budget. */
+const usageBefore = ({ view, batch }: ReviewContext): Usage | null =>
+  addUsage(spentUsage(view()), batch?.usageOfOthers() ?? null);
 
 const without = (reason: string): ReviewAttempt => ({
   verdict: null,

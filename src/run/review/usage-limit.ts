@@ -1,6 +1,8 @@
 import type { AgentError } from '../../ralph/agent-events.ts';
 import { agentKey, type AgentChoice } from '../../ralph/plan.ts';
 import type { RunContext } from '../context.ts';
+import { waitUntil } from '../control.ts';
+import { timeLeftNow } from '../deadline.ts';
 
 type WaitContext = Pick<RunContext, 'plan' | 'control' | 'emit' | 'elapsedMs'>;
 
@@ -21,14 +23,11 @@ export const waitForReviewer = ({ plan, control, emit, elapsedMs }: WaitContext,
         nowMs + Math.min(maxWaitMs, Math.max(100, firstWait * plan.retryDelayMs) * 2 ** Math.min(30, times));
       times++;
       const untilMs = resetsAtMs !== undefined && resetsAtMs > nowMs ? resetsAtMs : unstated;
-      const { limits } = plan;
-      const endMs = Math.min(limits.untilMs, nowMs + limits.maxDurationMs - elapsedMs());
-      if (untilMs - sinceMs > limits.maxWaitMs || untilMs >= endMs) return false;
+      const waitsTooLong = untilMs - sinceMs > plan.limits.maxWaitMs;
+      if (waitsTooLong || untilMs - nowMs >= timeLeftNow({ plan, elapsedMs })) return false;
       const why = `usage limit of the reviewer, ${agentKey(agent)}: ${message}`;
       emit({ type: 'waiting', untilMs, why, at: new Date(nowMs).toISOString() });
-      // In short steps, because the clock may be set and the machine may sleep.
-      while (Date.now() < untilMs && control.received() === null)
-        await control.wait(Math.min(untilMs - Date.now(), 1000));
+      await waitUntil(untilMs, { wait: control.wait, mayWait: () => control.received() === null });
       return control.received() === null;
     },
   };

@@ -13,7 +13,7 @@ import { commitTasks, commitTitle } from './commit-subject.ts';
 import type { RunContext } from '../context.ts';
 import type { IndexRefresher } from './index-refresher.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
-import type { Ledger } from './ledger.ts';
+import type { UncommittedList } from './uncommitted-list.ts';
 
 export type CommitContext = Pick<
   RunContext,
@@ -26,7 +26,7 @@ export interface IterationWork extends CommitContext {
   readonly checkpoints: Checkpoints;
   readonly tree: WorkTree;
   readonly index: IndexRefresher;
-  readonly ledger: Ledger;
+  readonly uncommittedList: UncommittedList;
   readonly iteration: number;
   readonly before: Snapshot;
   /** Returns what the iteration has done, in at most that many columns. */
@@ -65,16 +65,19 @@ export const commitWork = async (
   after: Snapshot,
   { changes, git }: ChangedFiles,
 ): Promise<CommitOutcome> => {
-  const { plan, emit, ledger, index } = work;
+  const { plan, emit, uncommittedList, index } = work;
   const reverted = await index.beforeCommit();
   if (!plan.commit) return noCommit;
-  ledger.add(reverted, { why: 'a later commit reverted it', owed: true });
-  const pending = ledger.owed();
+  uncommittedList.add(reverted, { why: 'a later commit reverted it', owed: true });
+  const pending = uncommittedList.owed();
   if (changes.length + pending.length === 0) return noCommit;
   const why = await whyNoCommit(work);
   if (why !== null) {
     emit({ type: 'notice', text: `No commit: ${why}.` });
-    ledger.add([...pending, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
+    uncommittedList.add([...pending, ...namesOf(changes.filter((change) => !isNewNested(change)))], {
+      why,
+      owed: true,
+    });
     return { commit: null, commitProblem: why };
   }
   const excluded = await excludedFrom(work, [...pending, ...changedFiles(changes)], changes);
@@ -190,15 +193,15 @@ const afterCommit = async (
   work: IterationWork,
   { names, changes, after, result }: Attempted,
 ): Promise<CommitOutcome> => {
-  const { emit, ledger, redactor, snapshots } = work;
+  const { emit, uncommittedList, redactor, snapshots } = work;
   if (result.kind === 'refused') {
     const why = redactor.oneLine(commitErrorLine(redactor.endOf(result.why, maxReasonLength)));
     emit({ type: 'notice', text: `No commit: ${why}` });
-    ledger.add(names, { why, owed: true });
+    uncommittedList.add(names, { why, owed: true });
     return { commit: null, commitProblem: result.why };
   }
-  const earlier = new Set(ledger.all());
-  ledger.remove(names);
+  const earlier = new Set(uncommittedList.all());
+  uncommittedList.remove(names);
   if (result.kind === 'nothing') return noCommit;
   snapshots.committed();
   const commit = await snapshots.askHead();
@@ -257,7 +260,7 @@ const userChangesIn = async (
 };
 
 const exclude = (work: IterationWork, name: string, why: string): void => {
-  work.ledger.add([name], { why, owed: false });
+  work.uncommittedList.add([name], { why, owed: false });
   noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };
 

@@ -11,32 +11,32 @@ import { lastRecords } from '../../store/history.ts';
 import { someOf } from '../../text/format.ts';
 import { isNewNested } from './commit.ts';
 import { type RunContext } from '../context.ts';
-import type { Ledger } from './ledger.ts';
+import type { UncommittedList } from './uncommitted-list.ts';
 import { iterationLog } from '../../store/paths.ts';
 
 /**
- * Restores and announces the uncommitted work from before an interruption: from the ledger, or from the history if the
- * ledger is lost.
+ * Restores and announces the uncommitted work from before an interruption: from its list, or from the history if the
+ * list is lost.
  */
 export const recallUncommitted = async (
   { project, plan, emit, redactor }: Pick<RunContext, 'project' | 'plan' | 'emit' | 'redactor'>,
   tree: WorkTree,
-  ledger: Ledger,
+  uncommittedList: UncommittedList,
 ): Promise<void> => {
   const records = plan.firstIteration === 1 ? [] : lastRecords(project, plan.change, maxRecalled).records;
   const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
   for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
     if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
     const changes = await diffTrees(tree, [`${checkpoint}^`, checkpoint], { renames: false });
-    const known = new Set(ledger.all());
+    const known = new Set(uncommittedList.all());
     const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
     const why = redactor.oneLine(commitErrorLine(commitProblem));
-    ledger.add(
+    uncommittedList.add(
       names.filter((name) => !known.has(name)),
       { why, owed: true },
     );
   }
-  for (const { why, files, count: all } of ledger.report(new Set(ledger.all())))
+  for (const { why, files, count: all } of uncommittedList.report(new Set(uncommittedList.all())))
     emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
 };
 
@@ -54,9 +54,9 @@ export const recordLeftBehind = async (
     plan,
     folder,
     tree,
-    ledger,
+    uncommittedList,
     emit,
-  }: Pick<RunContext, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; ledger: Ledger },
+  }: Pick<RunContext, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; uncommittedList: UncommittedList },
   last: string,
   now: string,
 ): Promise<LeftBehind> => {
@@ -68,8 +68,11 @@ export const recordLeftBehind = async (
     const say = (names: readonly string[], text: string) => {
       if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
     };
-    ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
-    ledger.add(unsure.filter(isOpen), { why: `changed since the last output of interrupted ${which}`, owed: false });
+    uncommittedList.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
+    uncommittedList.add(unsure.filter(isOpen), {
+      why: `changed since the last output of interrupted ${which}`,
+      owed: false,
+    });
     say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
     say(
       unsure.filter(isOpen),

@@ -1,5 +1,5 @@
 import { fstatSync, readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs';
-import { fileKey } from '../../git/snapshot/find-skipped.ts';
+import { fileKey } from '../../git/tree-snapshots/find-skipped.ts';
 
 /** A reader that was started together with Spool may not have opened its file at the first scan. */
 const maxScans = 2;

@@ -4,7 +4,7 @@ import { headOf } from '../../git/branches.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { headOfWork, treeOf } from '../../git/checkpoint.ts';
 import { planRewind, rewind } from '../../git/rewind.ts';
-import { snapshotTree } from '../../git/snapshot/trees.ts';
+import { snapshotTree } from '../../git/tree-snapshots/snapshotter.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import { newTempIndex } from '../../store/folders.ts';
 import { someOf } from '../../text/format.ts';

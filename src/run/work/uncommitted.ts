@@ -1,6 +1,6 @@
 import { isOnBranch } from '../../git/branches.ts';
 import { toUtf8 } from '../../git/paths.ts';
-import type { SkippedPath } from '../../git/snapshot/skipped.ts';
+import type { SkippedPath } from '../../git/tree-snapshots/skipped.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import { type WorkTree } from '../../git/work-tree.ts';
 import type { Uncommitted } from '../../ralph/events.ts';
@@ -9,7 +9,7 @@ import { howToRecover, type IterationWork } from './commit.ts';
 
 interface UncommittedWork extends Pick<
   IterationWork,
-  'tree' | 'snapshots' | 'ledger' | 'detachedCommits' | 'redactor'
+  'tree' | 'snapshots' | 'uncommittedList' | 'detachedCommits' | 'redactor'
 > {
   /** All files that the run has changed. */
   readonly touched: ReadonlySet<string>;
@@ -17,17 +17,17 @@ interface UncommittedWork extends Pick<
 
 /** Returns the work of a run that is in no commit, and its commits that are on no branch. */
 export const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> => {
-  const { tree, snapshots, ledger, touched, detachedCommits, redactor } = work;
+  const { tree, snapshots, uncommittedList, touched, detachedCommits, redactor } = work;
   const skipped = uncommittedOf(snapshots.skipped(), redactor);
-  if (ledger.all().length + touched.size === 0) return skipped;
+  if (uncommittedList.all().length + touched.size === 0) return skipped;
   const now = await snapshots.take();
   const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
   const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
-  const listed = new Set(ledger.all());
+  const listed = new Set(uncommittedList.all());
   const lost = [...touched].filter((name) => !listed.has(name) && open?.has(name));
-  ledger.add(lost, { why: 'HEAD does not have it', owed: false });
+  uncommittedList.add(lost, { why: 'HEAD does not have it', owed: false });
   return [
-    ...ledger.report(new Set(ledger.all().filter(isOpen))),
+    ...uncommittedList.report(new Set(uncommittedList.all().filter(isOpen))),
     ...skipped,
     ...(await commitsOnNoBranch(tree, detachedCommits)),
   ];

@@ -9,7 +9,7 @@ import type { Emit } from '../../ralph/events.ts';
 import type { Workspace } from '../../ralph/plan.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { RunContext } from '../context.ts';
-import type { Ledger } from '../work/ledger.ts';
+import type { UncommittedList } from '../work/uncommitted-list.ts';
 import { configPath } from '../../store/paths.ts';
 
 export interface WorkspaceCopiesRequest {
@@ -65,7 +65,7 @@ export const openWorkspaceCopies = async ({
  */
 export const addSyncedEdits = async (
   { copies, workspace }: Pick<RunContext, 'copies' | 'workspace'>,
-  ledger: Ledger,
+  uncommittedList: UncommittedList,
 ) => {
   const { worktree, root } = workspace;
   const settled = copies.takeSettled().filter((path) => path !== configPath);
@@ -74,7 +74,7 @@ export const addSyncedEdits = async (
     worktree,
     settled.map((path) => relative(worktree, join(root, path))),
   );
-  ledger.add(names, { why: 'copied from the project', owed: true });
+  uncommittedList.add(names, { why: 'copied from the project', owed: true });
 };
 
 const announceTaken = (taken: readonly string[], emit: Emit): void => {

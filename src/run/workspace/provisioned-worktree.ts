@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { unsafeKind } from '../../files/checks.ts';
 import { readInside, statsIfInside, textInside } from '../../files/inside.ts';
-import { longestText } from '../../files/safe.ts';
+import { maxText } from '../../files/safe.ts';
 import { replaceInside } from '../../files/write-inside.ts';
 import { readRegular } from '../../files/regular.ts';
 import { filesMatching } from '../../git/linked-worktrees.ts';
 import { toUtf8 } from '../../git/paths.ts';
-import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../../git/snapshot/ignored-files.ts';
+import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../../git/tree-snapshots/ignored-files.ts';
 import { gitDirOf } from '../../git/work-tree.ts';
 import type { Project } from '../../store/project.ts';
 import { isAmong, planningPaths } from '../../changes/planning-paths.ts';
@@ -104,7 +104,7 @@ export const keptNotice = (results: readonly string[], where: string): string =>
 export const includePatterns = (project: Project): Buffer | null => {
   const file = join(project.root, '.worktreeinclude');
   if (!existsSync(file)) return null;
-  const patterns = readRegular(file, { limit: longestText });
+  const patterns = readRegular(file, { limit: maxText });
   if (patterns === null) throw unsafeKind(file, 'file');
   return patterns;
 };

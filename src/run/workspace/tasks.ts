@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { tryReadTasks } from '../../changes/tasks/read.ts';
 import { countTasks, type Task } from '../../changes/tasks/task.ts';
 import { statsOf } from '../../files/read.ts';
+import { stampOf } from '../../files/stamp.ts';
 import type { TaskCount } from '../../ralph/record.ts';
 import type { RunContext } from '../context.ts';
 
@@ -32,8 +33,7 @@ export const watchTasks = (
   let stamp = '';
   let last = before;
   const look = () => {
-    const stats = statsOf(file);
-    const current = stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+    const current = stampOf(statsOf(file));
     if (current === stamp) return;
     stamp = current;
     const count = countWorkspaceTasks({ target, workProject });

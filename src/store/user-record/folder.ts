@@ -32,10 +32,9 @@ const idOf = (root: string): string =>
     .slice(0, 16);
 
 /** In bytes. File systems allow 255. */
-const longestName = 200;
+const maxName = 200;
 
-const shortened = (name: string): string =>
-  Buffer.byteLength(name) <= longestName ? name : name.slice(0, longestName / 4);
+const shortened = (name: string): string => (Buffer.byteLength(name) <= maxName ? name : name.slice(0, maxName / 4));
 
 /** Whether other changes of the same project were run here. */
 export const hasOtherRuns = (folder: string): boolean =>

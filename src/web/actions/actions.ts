@@ -8,7 +8,7 @@ import { isDangerous, readAction } from './action.ts';
 import { type Call, callOf, dryRunOf } from './arguments.ts';
 import { createConfirmations } from './confirmations.ts';
 import { describe } from './describe.ts';
-import { createTurns } from './turns.ts';
+import { createConcurrency } from './concurrency.ts';
 
 export interface Actions {
   /** `gone` aborts when the page does not wait for the preview any more. */
@@ -30,7 +30,7 @@ export const createActions = (options: ActionsOptions): Actions => {
   const { project, env, redactor, readOnly, rowOf, onDone } = options;
   const confirmations = createConfirmations();
   const stop = new AbortController();
-  const turns = createTurns();
+  const concurrency = createConcurrency();
 
   const run = async ({ args, timeoutMs }: Call, gone?: AbortSignal) => {
     const { exitCode, output, isTimedOut } = await runSpool({
@@ -55,7 +55,7 @@ export const createActions = (options: ActionsOptions): Actions => {
     preview: async (body, gone) => {
       const { action, row } = await read(body);
       const dryRun = dryRunOf(action);
-      const result = dryRun === null ? null : await turns.dryRun(action, () => run(dryRun, gone));
+      const result = dryRun === null ? null : await concurrency.dryRun(action, () => run(dryRun, gone));
       const isPossible = result === null || result.exitCode === 0;
       const confirmation = isPossible ? confirmations.issue(action, row) : null;
       return {
@@ -76,7 +76,7 @@ export const createActions = (options: ActionsOptions): Actions => {
           code: 'not-confirmed',
           message: 'This needs a preview first, or the run has changed since the preview.',
         });
-      const { exitCode, output } = await turns.alone(action, () => run(callOf(action)).finally(onDone));
+      const { exitCode, output } = await concurrency.alone(action, () => run(callOf(action)).finally(onDone));
       return { ok: exitCode === 0, exitCode, output, command: commandText(action) };
     },
     close: () => stop.abort(),

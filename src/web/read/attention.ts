@@ -20,6 +20,6 @@ export const attentionOf = (facts: Facts & Pick<RunRow, 'archived' | 'deleted'>)
   if (remote?.silent) return { kind: 'silent', text: activity ?? 'There is no sign of its worker.' };
   if (ended.has(status)) return { kind: status as Attention['kind'], text: activity ?? `The run is ${status}.` };
   if (status === 'running' && last?.outcome === 'rejected')
-    return { kind: 'refused', text: `Promise not accepted in iteration ${last.iteration}: ${last.rejected}` };
+    return { kind: 'rejected', text: `Promise rejected in iteration ${last.iteration}: ${last.rejected}` };
   return null;
 };

@@ -22,7 +22,7 @@ interface Entry {
 }
 
 /** No record is longer. */
-const longestLine = 16 * 1024 * 1024;
+const maxLine = 16 * 1024 * 1024;
 
 /** Returns the history of a change. Reads only what was added since the last time. */
 export const createHistories = (project: Project): ((change: string) => History) => {
@@ -32,7 +32,7 @@ export const createHistories = (project: Project): ((change: string) => History)
 
 const openHistory = (project: Project, change: string): History => {
   const index = createLineIndex<Entry>(historyFile(project, change), ({ offset, length, head }, file) => {
-    if (!head.startsWith('{') || length > longestLine) return null;
+    if (!head.startsWith('{') || length > maxLine) return null;
     const record = parseHistoryLine(readPart(file, { offset, length }).toString('utf8'));
     return record && { run: record.run, place: { offset, length }, summary: summarise(record) };
   });

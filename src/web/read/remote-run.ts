@@ -1,25 +1,27 @@
+import { spentUsage } from '../../ralph/usage.ts';
 import { userRecordFolder } from '../../store/user-record/folder.ts';
-import type { ConversationPage, RemoteState, RunDetail } from '../api.ts';
+import type { ComparedCheckpoints } from '../../store/saved-checkpoints.ts';
+import type { ConversationPage, RemoteState, Row, RunDetail } from '../api.ts';
 import { badRequest, notFound } from '../http/refusal.ts';
 import type { RemoteRun } from '../remote.ts';
 import type { LocalReaders } from './local-run.ts';
 import { createShared } from './shared.ts';
-import type { RunSource } from './run-source.ts';
+import type { ConversationRequest, RunSource } from './run-source.ts';
 import { summarise } from './summarise.ts';
 import { textPageOf } from './text-page.ts';
 
 /** The maximum age of a cached answer of the queue. */
 const maxAgeMs = 1000;
 
-/** A run that a worker has. `find` asks the queue again. */
-export const remoteRun = (
-  { project, env, redactor, rowOf, runs }: LocalReaders,
-  {
-    change,
-    run,
-    find,
-  }: { readonly change: string; readonly run: string; readonly find: () => Promise<RemoteRun | null> },
-): RunSource => {
+interface RemoteRunOptions {
+  readonly change: string;
+  readonly run: string;
+  /** Asks the queue again. */
+  readonly find: () => Promise<RemoteRun | null>;
+}
+
+/** A run that a worker has. */
+export const remoteRun = (readers: LocalReaders, { change, run, find }: RemoteRunOptions): RunSource => {
   const found = createShared(async () => {
     const remote = await find();
     if (remote === null) throw notFound('The queue does not have this run any more.');
@@ -29,58 +31,20 @@ export const remoteRun = (
   return {
     change,
     run,
-    detail: async (): Promise<RunDetail> => {
-      const [row, remote, all] = await Promise.all([rowOf(change), found.get(), records.get()]);
+    detail: async () => {
+      const [row, remote, all] = await Promise.all([readers.rowOf(change), found.get(), records.get()]);
       if (row === null) throw notFound('There is no such change.');
-      const { view } = remote;
-      // The overview may be older than what the queue has just said.
-      const now = { ...row, ...remote.row, remote: remote.row.remote as RemoteState };
-      const base = await runs.change(now);
-      return {
-        ...base,
-        runs: [
-          {
-            run,
-            startedAt: view?.startedAt ?? null,
-            status: view?.status ?? null,
-            iterations: all.length,
-            usage: view?.usage ?? null,
-          },
-        ],
-        run,
-        isLatest: view?.run === run,
-        view,
-        status: now.status,
-        activity: null,
-        lastIteration: view?.iteration ?? 0,
-        checkpoints: [],
-        leftovers: [],
-        now: new Date().toISOString(),
-      };
+      return detailOf(readers, { row, run, remote, iterations: all.length });
     },
     iterations: async () => (await records.get()).map(summarise),
     record: async (iteration) => (await records.get()).findLast((each) => each.iteration === iteration) ?? null,
-    conversation: async ({ iteration, after, before }) => {
-      const remote = await found.get();
-      const window =
-        before === null ? { after: numberOf(after ?? '0') } : { before: before === 'end' ? null : numberOf(before) };
-      return pageOf(await remote.entries(iteration, window));
-    },
+    conversation: async ({ iteration, ...cursors }) =>
+      pageOf(await (await found.get()).entries(iteration, windowOf(cursors))),
     text: async (iteration, what, request) => {
       const contents = await (await found.get()).file(iteration, what);
-      return contents && textPageOf(redactor, contents, request);
+      return contents && textPageOf(readers.redactor, contents, request);
     },
-    checkpoints: async () => {
-      const pushed = await (await found.get()).checkpoints();
-      if ('why' in pushed) throw notFound(`The checkpoints of this run cannot be fetched: ${pushed.why}.`);
-      const own = pushed.checkpoints.filter((checkpoint) => checkpoint.run === run);
-      return {
-        change,
-        tree: { root: pushed.mirror, isBare: true },
-        recordFolder: userRecordFolder(project, change, env),
-        checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
-      };
-    },
+    checkpoints: async () => checkpointsOf(readers, await found.get(), { change, run }),
     tasks: async () => null,
     follow: async function* (request) {
       const remote = await found.get();
@@ -92,6 +56,60 @@ export const remoteRun = (
     },
   };
 };
+
+interface FoundRun {
+  readonly row: Row;
+  readonly run: string;
+  readonly remote: RemoteRun;
+  /** How many are in its history. */
+  readonly iterations: number;
+}
+
+const detailOf = async ({ runs }: LocalReaders, { row, run, remote, iterations }: FoundRun): Promise<RunDetail> => {
+  const { view } = remote;
+  // The overview may be older than what the queue has just said.
+  const now = { ...row, ...remote.row, remote: remote.row.remote as RemoteState };
+  return {
+    ...(await runs.change(now)),
+    runs: [
+      {
+        run,
+        startedAt: view?.startedAt ?? null,
+        status: view?.status ?? null,
+        iterations,
+        usage: view && spentUsage(view),
+      },
+    ],
+    run,
+    isLatest: view?.run === run,
+    view,
+    status: now.status,
+    activity: null,
+    lastIteration: view?.iteration ?? 0,
+    checkpoints: [],
+    leftovers: [],
+    now: new Date().toISOString(),
+  };
+};
+
+const checkpointsOf = async (
+  { project, env }: LocalReaders,
+  remote: RemoteRun,
+  { change, run }: Pick<RunSource, 'change' | 'run'>,
+): Promise<ComparedCheckpoints> => {
+  const pushed = await remote.checkpoints();
+  if ('why' in pushed) throw notFound(`The checkpoints of this run cannot be fetched: ${pushed.why}.`);
+  const own = pushed.checkpoints.filter((checkpoint) => checkpoint.run === run);
+  return {
+    change,
+    tree: { root: pushed.mirror, isBare: true },
+    recordFolder: userRecordFolder(project, change, env),
+    checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
+  };
+};
+
+const windowOf = ({ after, before }: Pick<ConversationRequest, 'after' | 'before'>) =>
+  before === null ? { after: numberOf(after ?? '0') } : { before: before === 'end' ? null : numberOf(before) };
 
 /** A cursor is the number of an entry. */
 const numberOf = (cursor: string): number => {

@@ -1,8 +1,9 @@
 import { archivedChange, changeOf } from '../../changes/sources.ts';
 import { currentTasks } from '../../changes/tasks/current.ts';
 import { textInside } from '../../files/inside.ts';
+import { stampOf } from '../../files/stamp.ts';
 import { listCheckpoints } from '../../git/checkpoint.ts';
-import { addUsage } from '../../ralph/usage.ts';
+import { usageOf } from '../../ralph/usage.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { activityText } from '../../report/activity.ts';
 import { symbolsFor } from '../../report/symbols.ts';
@@ -17,7 +18,7 @@ import { userRecordFolder } from '../../store/user-record/folder.ts';
 import { asRecorded, recordedEnds } from '../../store/user-record/steps.ts';
 import { statsOf } from '../../files/read.ts';
 import type { Change } from '../../changes/source.ts';
-import type { ChangeDetail, IterationSummary, Row, RowStatus, RunDetail, RunSummary, TaskItem, Usage } from '../api.ts';
+import type { ChangeDetail, IterationSummary, Row, RowStatus, RunDetail, RunSummary, TaskItem } from '../api.ts';
 import { notFound } from '../http/refusal.ts';
 import { createCache } from './cache.ts';
 import type { History } from './history.ts';
@@ -35,70 +36,87 @@ interface RunReaderOptions extends Subject {
 
 /** What the page shows of a change and of one of its runs. */
 export const createRunReader = (subject: RunReaderOptions): RunReader => {
-  const { project, env, histories } = subject;
-  const oldViews = createCache<{ stamp: string; view: Promise<RunView | null> }>();
-
-  /** The view of the last run of a change, with its status now; null if there is none. */
-  const latestView = async (change: string): Promise<RunView | null> => {
-    const saved = (await readRun(project, change).catch(() => null))?.view ?? null;
-    if (saved === null) return null;
-    const view = asRecorded(userRecordFolder(project, change, env), { ...saved, change });
-    const status = currentStatus(view, loopOwner(project, change) !== null);
-    return status === 'running' ? { ...view, elapsedMs: elapsedNow(project, view, new Date()) } : { ...view, status };
+  const olderView = createOlderViews(subject);
+  return {
+    change: async (row) => changeDetail(subject, row, await latestView(subject, row.change)),
+    tasks: async (change) => {
+      const latest = await latestView(subject, change);
+      return tasksOf(subject, await changeOf(subject.project, change, latest?.source ?? null), latest);
+    },
+    run: async (row, run) => {
+      const latest = await latestView(subject, row.change);
+      const view = latest?.run === run ? latest : await olderView(row.change, run);
+      return runDetail(subject, row, { run, view, latest });
+    },
   };
+};
 
-  /** An older run is known by its journal. Reading all of it takes a while, so it is kept. */
-  const olderView = (change: string, run: string): Promise<RunView | null> => {
-    const stats = statsOf(journalFile(project, change, run));
-    const stamp = `${stats?.ino} ${stats?.size} ${stats?.mtimeMs}`;
-    const entry = oldViews.get(`${change} ${run}`, () => ({ stamp: '', view: Promise.resolve(null) }));
+/** The view of the last run of a change, with its status now; null if there is none. */
+const latestView = async ({ project, env }: Subject, change: string): Promise<RunView | null> => {
+  const saved = (await readRun(project, change).catch(() => null))?.view ?? null;
+  if (saved === null) return null;
+  const view = asRecorded(userRecordFolder(project, change, env), { ...saved, change });
+  const status = currentStatus(view, loopOwner(project, change) !== null);
+  return status === 'running' ? { ...view, elapsedMs: elapsedNow(project, view, new Date()) } : { ...view, status };
+};
+
+/** An older run is known by its journal. Reading all of it takes a while, so it is kept. */
+const createOlderViews = (subject: Subject) => {
+  const views = createCache<{ stamp: string; view: Promise<RunView | null> }>();
+  return (change: string, run: string): Promise<RunView | null> => {
+    const stamp = stampOf(statsOf(journalFile(subject.project, change, run)));
+    const entry = views.get(`${change} ${run}`, () => ({ stamp: 'unread', view: Promise.resolve(null) }));
     if (entry.stamp !== stamp) Object.assign(entry, { stamp, view: lastViewOf(subject, change, run) });
     return entry.view;
   };
+};
 
-  const changeDetail = async (row: Row, latest: RunView | null): Promise<ChangeDetail> => {
-    const { change } = row;
-    const target = await changeNow(subject, row);
-    return {
-      row,
-      documents: target === null ? [] : documentsOf(subject, target),
-      tasks: target === null ? null : await tasksOf(subject, target, latest),
-      runs: await runsOfChange(subject, row, await histories(change).runs()),
-      context: loadContext({ project, change, env }).text,
-    };
-  };
-
+const changeDetail = async (subject: RunReaderOptions, row: Row, latest: RunView | null): Promise<ChangeDetail> => {
+  const { project, env, histories } = subject;
+  const { change } = row;
+  const target = await changeNow(subject, row);
   return {
-    change: async (row) => changeDetail(row, await latestView(row.change)),
-    tasks: async (change) => {
-      const latest = await latestView(change);
-      return tasksOf(subject, await changeOf(project, change, latest?.source ?? null), latest);
-    },
-    run: async (row, run) => {
-      const { change } = row;
-      const latest = await latestView(change);
-      const isLatest = latest?.run === run;
-      const view = isLatest ? latest : await olderView(change, run);
-      const iterations = (await histories(change).runs()).get(run) ?? [];
-      if (view === null && iterations.length === 0 && !runsOf(project, change).includes(run))
-        throw notFound('There is no such run.');
-      return {
-        ...(await changeDetail(row, latest)),
-        run,
-        isLatest,
-        view,
-        status: statusOf(view, iterations),
-        activity: isLatest ? activityOf(subject, latest) : null,
-        lastIteration: Math.max(
-          iterations.at(-1)?.iteration ?? 0,
-          lastIterationIn(project, change, run) ?? 0,
-          isLatest && latest.status === 'running' ? latest.iteration : 0,
-        ),
-        checkpoints: await checkpointNames(subject, change, run),
-        leftovers: isLatest && latest.status === 'interrupted' ? leftoversOf(project, latest) : [],
-        now: new Date().toISOString(),
-      };
-    },
+    row,
+    documents: target === null ? [] : documentsOf(subject, target),
+    tasks: target === null ? null : await tasksOf(subject, target, latest),
+    runs: await runsOfChange(subject, row, await histories(change).runs()),
+    context: loadContext({ project, change, env }).text,
+  };
+};
+
+interface FoundViews {
+  readonly run: string;
+  readonly view: RunView | null;
+  /** The view of the latest run, which may be the same. */
+  readonly latest: RunView | null;
+}
+
+const runDetail = async (
+  subject: RunReaderOptions,
+  row: Row,
+  { run, view, latest }: FoundViews,
+): Promise<RunDetail> => {
+  const { project, histories } = subject;
+  const { change } = row;
+  const iterations = (await histories(change).runs()).get(run) ?? [];
+  if (view === null && iterations.length === 0 && !runsOf(project, change).includes(run))
+    throw notFound('There is no such run.');
+  const current = latest?.run === run ? latest : null;
+  return {
+    ...(await changeDetail(subject, row, latest)),
+    run,
+    isLatest: current !== null,
+    view,
+    status: statusOf(view, iterations),
+    activity: current && activityOf(subject, current),
+    lastIteration: Math.max(
+      iterations.at(-1)?.iteration ?? 0,
+      lastIterationIn(project, change, run) ?? 0,
+      current?.status === 'running' ? current.iteration : 0,
+    ),
+    checkpoints: await checkpointNames(subject, change, run),
+    leftovers: current?.status === 'interrupted' ? leftoversOf(project, current) : [],
+    now: new Date().toISOString(),
   };
 };
 
@@ -167,7 +185,7 @@ const tasksOf = async (
 /** Those in the history, and those that have a folder, latest first. */
 const runsOfChange = async (
   { project, env }: Subject,
-  { change, run: latest, status }: Row,
+  { change, run: latest, status, usage: spent }: Row,
   history: ReadonlyMap<string, readonly IterationSummary[]>,
 ): Promise<readonly RunSummary[]> => {
   const ids = [...new Set([...history.keys(), ...runsOf(project, change)])].toSorted().toReversed();
@@ -181,7 +199,7 @@ const runsOfChange = async (
       startedAt: iterations[0]?.startedAt ?? readStart(project, change, run)?.startedAt ?? null,
       status: isOwn ? status : (ended ?? null),
       iterations: iterations.at(-1)?.iteration ?? 0,
-      usage: iterations.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null),
+      usage: isOwn ? spent : usageOf(iterations),
     };
   });
 };

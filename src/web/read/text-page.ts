@@ -1,4 +1,4 @@
-import { longestSecret, type Redactor } from '../../secrets/redact.ts';
+import { maxRedactedLength, type Redactor } from '../../secrets/redact.ts';
 import { type LinePlace, readPart, withFile } from '../../store/scan-lines.ts';
 import { withoutControls } from '../../text/controls.ts';
 import type { TextPage } from '../api.ts';
@@ -42,11 +42,11 @@ const pageOf = (redactor: Redactor, { size, read }: Contents, request: TextReque
   const end = isLast ? bytes.length : bytes.lastIndexOf(newline) + 1 || characterEnd(bytes);
   const nextOffset = offset + end;
   // A secret may begin before the window, or end after it.
-  const from = Math.max(0, offset - longestSecret);
+  const from = Math.max(0, offset - maxRedactedLength);
   const texts = [
     read({ offset: from, length: offset - from }),
     bytes.subarray(0, end),
-    read({ offset: nextOffset, length: Math.min(longestSecret, size - nextOffset) }),
+    read({ offset: nextOffset, length: Math.min(maxRedactedLength, size - nextOffset) }),
   ].map((part) => withoutControls(part.toString('utf8')));
   const start = texts[0]!.length;
   return { text: redactor.part(texts.join(''), start, start + texts[1]!.length), offset, nextOffset, size };

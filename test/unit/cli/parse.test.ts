@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guesses } from '../../../src/commands/shared/guesses.ts';
+import { guesses } from '../../../src/commands/registry/guesses.ts';
 import { commands, groups } from '../../../src/commands/registry/registry.ts';
 import { flagHeadings, optionFlag } from '../../../src/config/flags.ts';
 import { renderHelp } from '../../../src/cli/help.ts';

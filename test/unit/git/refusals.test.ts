@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRefusals } from '../../../src/git/snapshot/refusals.ts';
+import { readRefusals } from '../../../src/git/tree-snapshots/refusals.ts';
 
 const none = { files: [], empty: [], other: null };
 const file = (name: string, why: string) => ({ ...none, files: [{ name, why }] });

@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { covers, inFolders, type SkippedPath, stillSkipped, withTimes } from '../../../src/git/snapshot/skipped.ts';
+import {
+  covers,
+  inFolders,
+  type SkippedPath,
+  stillSkipped,
+  withTimes,
+} from '../../../src/git/tree-snapshots/skipped.ts';
 
 const skipped = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
 

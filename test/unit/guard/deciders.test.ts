@@ -96,6 +96,7 @@ describe('scripts that a command runs', () => {
     ['test `sh check.sh` = ok', ['check.sh']],
     ["sh -c 'sh check.sh'", ['check.sh']],
     ['bash -lc "sh check.sh 2>&1 | tee log.txt"', ['check.sh']],
+    ['mksh check.sh && tcsh -c "fish checks/run.sh"', ['check.sh', 'checks/run.sh']],
     ['timeout 30 sh check.sh', ['check.sh']],
     ['env CI=1 nice -n 5 sh check.sh', ['check.sh']],
     ['CI=1 sh check.sh > check.log', ['check.sh']],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rangesOf, touchedIn } from '../../../src/guard/tests/ranges.ts';
+import { rangesOf, touchedIn } from '../../../src/guard/weakened-tests/ranges.ts';
 
 const taken = (names: string) =>
   names.split(' ').map((name, index) => ({ run: 'a', name, commit: `${index}:${name}` }));

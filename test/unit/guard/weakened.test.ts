@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withoutComments } from '../../../src/guard/tests/comments.ts';
-import { profileOf } from '../../../src/guard/tests/profile.ts';
-import { weakenings } from '../../../src/guard/tests/weakened.ts';
+import { withoutComments } from '../../../src/guard/weakened-tests/comments.ts';
+import { profileOf } from '../../../src/guard/weakened-tests/profile.ts';
+import { weakenings } from '../../../src/guard/weakened-tests/weakened.ts';
 
 type Files = Readonly<Record<string, string>>;
 

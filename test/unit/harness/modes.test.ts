@@ -9,6 +9,7 @@ const named = (name: string) => harnesses.find((each) => each.name === name)!;
 
 describe('the mode of an agent', () => {
   test.each<[string, Partial<ModeCircumstances>, AgentMode, RegExp | null]>([
+    ['opencode', {}, 'warm', null],
     ['opencode', { wanted: 'warm' }, 'warm', null],
     ['opencode', { wanted: 'standby' }, 'standby', null],
     ['opencode', { wanted: 'cold' }, 'cold', null],
@@ -16,10 +17,17 @@ describe('the mode of an agent', () => {
     ['opencode', { wanted: 'warm', isWorker: true }, 'cold', /worker/],
     ['opencode', { wanted: 'warm', platform: 'darwin' }, 'cold', /Linux/],
     ['opencode', { isSandboxed: true }, 'cold', null],
+    ['opencode', { isWorker: true }, 'cold', null],
+    ['opencode', { platform: 'darwin' }, 'cold', null],
     ['opencode', { platform: 'win32' }, 'cold', null],
     ['claude', {}, 'cold', null],
     ['claude', { wanted: 'warm' }, 'cold', /Claude.* cannot keep running/],
     ['codex', {}, 'cold', null],
+    ['copilot', {}, 'warm', null],
+    ['copilot', { isSandboxed: true }, 'cold', null],
+    ['codex-acp', {}, 'cold', null],
+    ['codex-acp', { wanted: 'warm' }, 'warm', null],
+    ['claude-agent-acp', {}, 'cold', null],
   ])('%s with %j is %s', (name, given, mode, why) => {
     const chosen = chooseMode(named(name), { ...usual, ...given });
     expect(chosen.mode).toBe(mode);

@@ -38,7 +38,7 @@ describe('the body of a pull request', () => {
 
   test('never is longer than GitHub allows', () => {
     const mine = 'x'.repeat(60_000);
-    const body = markedBody((longest) => 'y'.repeat(longest), mine);
+    const body = markedBody((maxLength) => 'y'.repeat(maxLength), mine);
     expect(body).toHaveLength(65_536);
     expect(body.startsWith(mine)).toBe(true);
   });

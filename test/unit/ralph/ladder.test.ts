@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAgentPool } from '../../../src/ralph/agent-pool.ts';
-import { nextTurn, type Turn } from '../../../src/ralph/ladder.ts';
+import { nextLadderStep, type LadderStep } from '../../../src/ralph/ladder.ts';
 import type { AgentChoice } from '../../../src/ralph/plan.ts';
 import type { GateReport, IterationRecord } from '../../../src/ralph/record.ts';
 import { unreadContext } from '../../../src/ralph/unread-context.ts';
@@ -18,11 +18,11 @@ const noChanges = { ...recordWith().git!, filesChanged: 0 };
 
 const outcomes = {
   failed: { error: crash },
-  refused: { rejected: 'tests failed', gate: gate(false) },
+  rejected: { rejected: 'tests failed', gate: gate(false) },
   'talked about the promise': { rejected: 'it was in the middle of a sentence' },
   'did not pass --verify-each': { gate: gate(false) },
   stalled: { git: noChanges },
-  'refused with a ticked task': { rejected: 'tests failed', ticked: ['a'] },
+  'rejected with a ticked task': { rejected: 'tests failed', ticked: ['a'] },
   worked: {},
   'worked without git': { git: null },
   interrupted: { end: 'interrupted', error: crash },
@@ -37,7 +37,7 @@ const outcomes = {
 type Outcome = keyof typeof outcomes;
 
 const after = (earlier: Outcome | null, last: Outcome, rungs: readonly [number, number] = [1, 1]) =>
-  nextTurn(
+  nextLadderStep(
     { ladder: true, agents },
     {
       earlier: earlier && recordWith({ iteration: 4, rung: rungs[0], ...outcomes[earlier] }),
@@ -48,11 +48,11 @@ const after = (earlier: Outcome | null, last: Outcome, rungs: readonly [number, 
 describe('two setbacks in a row', () => {
   test.each<[Outcome, Outcome, string]>([
     ['failed', 'failed', '2 iterations in a row failed'],
-    ['refused', 'refused', '2 iterations in a row were refused'],
+    ['rejected', 'rejected', '2 iterations in a row were rejected'],
     ['stalled', 'stalled', '2 iterations in a row changed nothing'],
-    ['failed', 'refused', 'iteration 4 failed and iteration 5 was refused'],
-    ['refused', 'talked about the promise', '2 iterations in a row were refused'],
-    ['did not pass --verify-each', 'refused with a ticked task', '2 iterations in a row were refused'],
+    ['failed', 'rejected', 'iteration 4 failed and iteration 5 was rejected'],
+    ['rejected', 'talked about the promise', '2 iterations in a row were rejected'],
+    ['did not pass --verify-each', 'rejected with a ticked task', '2 iterations in a row were rejected'],
     ['stalled', 'failed', 'iteration 4 changed nothing and iteration 5 failed'],
   ])('%s, %s: the next rung', (earlier, last, why) => {
     expect(after(earlier, last)).toEqual({
@@ -69,7 +69,7 @@ describe('two setbacks in a row', () => {
     ['failed', 'interrupted'],
     ['interrupted', 'failed'],
     ['failed', 'over the budget'],
-    ['refused', 'did not read the context'],
+    ['rejected', 'did not read the context'],
     ['ticked a task', 'failed'],
   ])('%s, %s: the same rung', (earlier, last) => {
     expect(after(earlier, last)).toEqual({ rung: 1, switched: null });
@@ -99,23 +99,26 @@ describe('progress', () => {
     expect(after('failed', last)).toEqual({ rung: 1, switched: null });
   });
 
-  test.each<Outcome>(['worked', 'interrupted', 'refused with a ticked task'])('%s: the same rung', (last) => {
+  test.each<Outcome>(['worked', 'interrupted', 'rejected with a ticked task'])('%s: the same rung', (last) => {
     expect(after('worked', last, [2, 2])).toEqual({ rung: 2, switched: null });
   });
 });
 
 describe('a run', () => {
   test('starts with the first rung, and has no turns without a ladder', () => {
-    expect(nextTurn({ ladder: true, agents }, { last: null, earlier: null })).toEqual({ rung: 1, switched: null });
-    expect(nextTurn({ ladder: false, agents }, { last: recordWith(), earlier: null })).toBeNull();
+    expect(nextLadderStep({ ladder: true, agents }, { last: null, earlier: null })).toEqual({
+      rung: 1,
+      switched: null,
+    });
+    expect(nextLadderStep({ ladder: false, agents }, { last: recordWith(), earlier: null })).toBeNull();
   });
 
   test('that is resumed with another ladder starts where its agent is, or at the first rung', () => {
     const last = recordWith({ harness: 'a', model: 'medium' });
-    expect(nextTurn({ ladder: true, agents }, { last, earlier: null })?.rung).toBe(2);
-    expect(nextTurn({ ladder: true, agents }, { last: recordWith(), earlier: null })?.rung).toBe(1);
+    expect(nextLadderStep({ ladder: true, agents }, { last, earlier: null })?.rung).toBe(2);
+    expect(nextLadderStep({ ladder: true, agents }, { last: recordWith(), earlier: null })?.rung).toBe(1);
     expect(
-      nextTurn({ ladder: true, agents: agents.slice(0, 2) }, { last: { ...last, rung: 3 }, earlier: null })?.rung,
+      nextLadderStep({ ladder: true, agents: agents.slice(0, 2) }, { last: { ...last, rung: 3 }, earlier: null })?.rung,
     ).toBe(2);
   });
 
@@ -126,19 +129,19 @@ describe('a run', () => {
         const ladder = { ladder: true, agents: agents.slice(0, rungs) };
         let [last, earlier]: (IterationRecord | null)[] = [null, null];
         let sinceClimb = Infinity;
-        for (const [index, step] of steps.entries()) {
-          const turn: Turn = nextTurn(ladder, { last: last ?? null, earlier: earlier ?? null })!;
+        for (const [index, outcome] of steps.entries()) {
+          const step: LadderStep = nextLadderStep(ladder, { last: last ?? null, earlier: earlier ?? null })!;
           const before = last?.rung ?? 1;
-          expect(turn.rung).toBeGreaterThanOrEqual(1);
-          expect(turn.rung).toBeLessThanOrEqual(rungs);
-          expect([1, before, before + 1]).toContain(turn.rung);
-          expect(turn.switched !== null).toBe(turn.rung !== before);
-          if (turn.rung > before) {
+          expect(step.rung).toBeGreaterThanOrEqual(1);
+          expect(step.rung).toBeLessThanOrEqual(rungs);
+          expect([1, before, before + 1]).toContain(step.rung);
+          expect(step.switched !== null).toBe(step.rung !== before);
+          if (step.rung > before) {
             expect(sinceClimb).toBeGreaterThanOrEqual(2);
             sinceClimb = 0;
           }
           sinceClimb++;
-          [earlier, last] = [last, recordWith({ iteration: index + 1, rung: turn.rung, ...outcomes[step] })];
+          [earlier, last] = [last, recordWith({ iteration: index + 1, rung: step.rung, ...outcomes[outcome] })];
         }
       }),
     );
@@ -152,7 +155,7 @@ test('a rung that is not available is replaced by the ones above it, then by tho
   for (let count = 0; count < 3; count++) {
     const { agent } = pool.next(0, 2);
     order.push(agent.model);
-    pool.settle(agent, limited, 0);
+    pool.recordAttempt(agent, limited, 0);
   }
 
   expect(order).toEqual(['medium', 'large', 'small']);

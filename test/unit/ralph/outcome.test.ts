@@ -9,7 +9,7 @@ const unchanged = { filesChanged: 0, insertions: 0, deletions: 0 } as unknown as
 
 test.each<[string, Partial<IterationRecord>, IterationOutcome]>([
   ['an accepted promise', { completionFound: true, git: unchanged }, 'complete'],
-  ['a promise that was not accepted', { rejected: 'tests fail', gate }, 'rejected'],
+  ['a promise that was rejected', { rejected: 'tests fail', gate }, 'rejected'],
   ['a promise of an agent that crashed', { rejected: 'it failed', error }, 'rejected'],
   ['an agent that gave up', { blocked: 'no access', error }, 'blocked'],
   ['an interrupted agent', { end: 'interrupted', error }, 'interrupted'],

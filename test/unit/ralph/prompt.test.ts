@@ -198,7 +198,7 @@ describe('the result of the previous iteration', () => {
     [
       'with a rejected promise',
       recordWith({ rejected: crash.message, error: crash }),
-      /not accepted: the agent exited with code 1\./,
+      /rejected: the agent exited with code 1\./,
     ],
   ])('%s', (_, record, expected) => {
     const words = describeResult(record, { stalled: 0, sameErrorCount: 0 });
@@ -247,7 +247,7 @@ describe('the result of the previous iteration', () => {
       stalled: 0,
       sameErrorCount: 0,
     });
-    expect(refused).toMatch(/not accepted: "npm test" failed\./);
+    expect(refused).toMatch(/rejected: "npm test" failed\./);
     expect(refused).toContain('The end of the output of "npm test":\n\n````\na\n```\nb\n````');
     expect(describeResult(recordWith({ gate }), { stalled: 0, sameErrorCount: 0 })).toContain(
       'a state that does not pass the checks: "npm test" failed (exit code 1, retried once).',

@@ -4,6 +4,7 @@ import { type RunEvent, type Stop, stopCauses } from '../../../src/ralph/events.
 import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { type RunView } from '../../../src/ralph/view.ts';
 import { catchUp, initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
+import { spentUsage } from '../../../src/ralph/usage.ts';
 import { emptyTotals } from '../../../src/ralph/totals.ts';
 import { noGate, noLimits, planWith, recordWith } from './records.ts';
 
@@ -180,6 +181,8 @@ test('an iteration whose gate was interrupted stays pending until it is recorded
     currentUsage: null,
     finishedIterations: 0,
   });
+  const resumed = initialView(plan, { pid: 1, startedAt, at, previous: catchUp(interrupted, []) });
+  expect([interrupted, resumed].map((each) => spentUsage(each)?.costUsd)).toEqual([2, 2]);
   expect(catchUp(interrupted, [record])).toMatchObject({ pending: null, usage: { costUsd: 2 }, finishedIterations: 1 });
   expect(reduceView(interrupted, { type: 'iteration-finished', record, at })).toMatchObject({
     pending: null,

@@ -158,6 +158,7 @@ describe('the scripts that a command runs', () => {
     ['sh <<END\nsh x.sh\nEND', ['a here-document']],
     ['echo "sh x.sh" | sh', ['a pipe to a shell']],
     ['ls tools | timeout 5 /bin/bash', ['a pipe to a shell']],
+    ['ls tools | fish', ['a pipe to a shell']],
     ['ls tools | xargs -n1 sh', ['a pipe to a shell']],
     ['PATH=$PWD/bin:$PATH tell', ['a search path']],
     ['eval "$X"', ['$X', 'eval']],

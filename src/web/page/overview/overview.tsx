@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Overview as OverviewData, Row } from '../../api.ts';
 import { announce } from '../parts/announce.tsx';
@@ -48,32 +49,7 @@ const Groups = ({ overview, route }: { readonly overview: OverviewData; readonly
   return (
     <div class="overview">
       <h1 class="visually-hidden">Changes of {overview.project.name}</h1>
-      <div class="filters" role="search">
-        <input
-          ref={input}
-          type="search"
-          placeholder="Filter changes"
-          aria-label="Filter changes"
-          aria-keyshortcuts="/"
-          value={filter}
-          onInput={({ currentTarget }) => choose({ filter: currentTarget.value })}
-        />
-        <div class="chips" role="group" aria-label="State">
-          {groupNames
-            .filter((name) => groups[name].length > 0 || name === chosen)
-            .map((name) => (
-              <button
-                key={name}
-                type="button"
-                class="chip"
-                aria-pressed={chosen === name}
-                onClick={() => choose({ group: chosen === name ? null : name })}
-              >
-                {titles[name]} <span class="count">{groups[name].length}</span>
-              </button>
-            ))}
-        </div>
-      </div>
+      <Filters route={route} groups={groups} input={input} choose={choose} />
       <ActionOutcome />
       {overview.notes.map((note) => (
         <p key={note} class="notice tone-warn">
@@ -82,21 +58,69 @@ const Groups = ({ overview, route }: { readonly overview: OverviewData; readonly
       ))}
       {shown.length > 0 && <ColumnTitles />}
       {shown.map((name) => (
-        <section key={name} aria-labelledby={`group-${name}`} class={`group group-${name}`}>
-          <h2 id={`group-${name}`}>
-            {titles[name]} <span class="count">{groups[name].length}</span>
-          </h2>
-          <ul class="rows">
-            {groups[name].map((row) => (
-              <ChangeRow key={row.change} row={row} readOnly={overview.readOnly} />
-            ))}
-          </ul>
-        </section>
+        <Group key={name} name={name} rows={groups[name]} readOnly={overview.readOnly} />
       ))}
       {shown.length === 0 && <Nothing isFiltered={filter !== '' || chosen !== null} />}
     </div>
   );
 };
+
+interface FiltersProps {
+  readonly route: OverviewRoute;
+  readonly groups: ReturnType<typeof groupsOf>;
+  readonly input: RefObject<HTMLInputElement | null>;
+  readonly choose: (next: Partial<OverviewRoute>) => void;
+}
+
+const Filters = ({ route: { filter, group: chosen }, groups, input, choose }: FiltersProps) => (
+  <div class="filters" role="search">
+    <input
+      ref={input}
+      type="search"
+      placeholder="Filter changes"
+      aria-label="Filter changes"
+      aria-keyshortcuts="/"
+      value={filter}
+      onInput={({ currentTarget }) => choose({ filter: currentTarget.value })}
+    />
+    <div class="chips" role="group" aria-label="State">
+      {groupNames
+        .filter((name) => groups[name].length > 0 || name === chosen)
+        .map((name) => (
+          <button
+            key={name}
+            type="button"
+            class="chip"
+            aria-pressed={chosen === name}
+            onClick={() => choose({ group: chosen === name ? null : name })}
+          >
+            {titles[name]} <span class="count">{groups[name].length}</span>
+          </button>
+        ))}
+    </div>
+  </div>
+);
+
+const Group = ({
+  name,
+  rows,
+  readOnly,
+}: {
+  readonly name: GroupName;
+  readonly rows: readonly Row[];
+  readonly readOnly: boolean;
+}) => (
+  <section aria-labelledby={`group-${name}`} class={`group group-${name}`}>
+    <h2 id={`group-${name}`}>
+      {titles[name]} <span class="count">{rows.length}</span>
+    </h2>
+    <ul class="rows">
+      {rows.map((row) => (
+        <ChangeRow key={row.change} row={row} readOnly={readOnly} />
+      ))}
+    </ul>
+  </section>
+);
 
 /** A change keeps the focus when it moves to another group. */
 const useKeptFocus = (): void => {

@@ -7,7 +7,7 @@ const tones: Record<Attention['kind'], Tone> = {
   unreadable: 'bad',
   problem: 'bad',
   silent: 'bad',
-  refused: 'warn',
+  rejected: 'warn',
   limit: 'warn',
   interrupted: 'warn',
 };

@@ -84,11 +84,11 @@ export const languageOf = (path: string): Language | null => {
 };
 
 /** A longer line is data, not code. */
-const longestLine = 2000;
+const maxLine = 2000;
 
 /** Splits a line into colored pieces. Each line stands alone, as a diff has only parts of a file. */
 export const highlight = (line: string, known: Language | null): readonly Token[] => {
-  if (known === null || line.length > longestLine) return [{ text: line, kind: null }];
+  if (known === null || line.length > maxLine) return [{ text: line, kind: null }];
   const tokens: Token[] = [];
   let plainFrom = 0;
   for (const match of line.matchAll(known.pattern)) {

@@ -44,7 +44,7 @@ export const ClockIcon = () => (
     <path d="M8 4.8V8l2.2 1.6" />
   </Icon>
 );
-export const RefusedIcon = () => (
+export const WarningIcon = () => (
   <Icon>
     <path d="M8 2.2l6 11H2z" />
     <path d="M8 6.6v3M8 11.6v0" />

@@ -3,7 +3,7 @@ import { Code } from './code.tsx';
 import { type Block, blocksOf } from './markdown-blocks.ts';
 
 /** A longer line is not prose. */
-const longestProse = 10_000;
+const maxProse = 10_000;
 
 /** Renders a message of an agent. Its words stay text: nothing that it contains becomes markup, a link or an image. */
 export const Markdown = ({ text }: { readonly text: string }) => (
@@ -74,7 +74,7 @@ const Table = ({ rows: [titles = [], ...rows] }: { readonly rows: readonly (read
 );
 
 const Inline = ({ text }: { readonly text: string }) => {
-  if (text.length > longestProse) return <>{text}</>;
+  if (text.length > maxProse) return <>{text}</>;
   return (
     <>
       {inlineMarkdown(text).map(({ text: part, style }, index) => {

@@ -9,7 +9,7 @@ import {
   EmptyIcon,
   FlagIcon,
   PauseIcon,
-  RefusedIcon,
+  WarningIcon,
   RunningIcon,
 } from './icons.tsx';
 
@@ -40,7 +40,7 @@ const statuses: Record<ShownStatus, Look> = {
 
 const outcomes: Record<IterationOutcome, Look> = {
   complete: { word: 'Done', tone: 'ok', Icon: CheckIcon },
-  rejected: { word: 'Rejected', tone: 'warn', Icon: RefusedIcon },
+  rejected: { word: 'Rejected', tone: 'warn', Icon: WarningIcon },
   blocked: { word: 'Gave up', tone: 'bad', Icon: BlockedIcon },
   failed: { word: 'Failed', tone: 'bad', Icon: CrossIcon },
   'checks-failed': { word: 'Checks failed', tone: 'warn', Icon: CrossIcon },

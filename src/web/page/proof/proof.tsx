@@ -8,7 +8,7 @@ import {
   type RequirementGroup,
 } from '../../../ralph/proof-rows.ts';
 import type { ProofDetail, ScenarioProof } from '../../api.ts';
-import { CheckIcon, CrossIcon, EmptyIcon, RefusedIcon } from '../parts/icons.tsx';
+import { CheckIcon, CrossIcon, EmptyIcon, WarningIcon } from '../parts/icons.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
 import { iterationHref } from '../route.ts';
 import { useLoaded } from '../state/load.ts';
@@ -72,7 +72,7 @@ const Group = ({ group, change }: { readonly group: RequirementGroup; readonly c
 const looks = {
   proven: { tone: 'ok', Icon: CheckIcon },
   failing: { tone: 'bad', Icon: CrossIcon },
-  stale: { tone: 'warn', Icon: RefusedIcon },
+  stale: { tone: 'warn', Icon: WarningIcon },
   linked: { tone: 'warn', Icon: EmptyIcon },
   unlinked: { tone: 'warn', Icon: EmptyIcon },
 } as const;

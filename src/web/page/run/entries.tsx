@@ -2,7 +2,7 @@ import { memo } from './memo.ts';
 import type { AgentEvent, JournalEntry } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
 import { toolKind } from '../../../text/tool-kind.ts';
-import { BlockedIcon, CrossIcon, EditIcon, RefusedIcon, ShellIcon, ToolIcon } from '../parts/icons.tsx';
+import { BlockedIcon, CrossIcon, EditIcon, WarningIcon, ShellIcon, ToolIcon } from '../parts/icons.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { exactTime } from '../parts/time.tsx';
 
@@ -203,7 +203,7 @@ const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
       return (
         <p class="step" title={exactTime(at)}>
           Iteration {event.record.iteration} finished after {duration(event.record.durationMs)}
-          {event.record.rejected !== null && `. Promise not accepted: ${event.record.rejected}`}
+          {event.record.rejected !== null && `. Promise rejected: ${event.record.rejected}`}
         </p>
       );
     case 'run-ended':
@@ -246,7 +246,7 @@ const AgentMessage = ({ event, at }: { readonly event: AgentEvent; readonly at: 
     case 'denied':
       return (
         <div class="finding tone-warn">
-          {event.byRule ? <BlockedIcon /> : <RefusedIcon />}
+          {event.byRule ? <BlockedIcon /> : <WarningIcon />}
           <div>
             <strong>Denied: {event.tool}</strong>
             <p>{event.message}</p>

@@ -1,7 +1,7 @@
 import type { GateRun, IterationDetail, ReviewReport } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
 import { Cost } from '../parts/figures.tsx';
-import { CheckIcon, CrossIcon, RefusedIcon } from '../parts/icons.tsx';
+import { CheckIcon, CrossIcon, WarningIcon } from '../parts/icons.tsx';
 
 const words: Record<GateRun['outcome'], string> = {
   passed: 'passed',
@@ -11,13 +11,13 @@ const words: Record<GateRun['outcome'], string> = {
   interrupted: 'was interrupted',
 };
 
-/** What was checked after the iteration, and why a promise was refused. */
+/** What was checked after the iteration, and why a promise was rejected. */
 export const Gate = ({ detail: { record, gate } }: { readonly detail: IterationDetail }) => {
   const { rejected, error, blocked, denied, mentions, commitProblem, evidence } = record;
   const isEmpty = gate === null && !rejected && !error && !blocked && !denied && !commitProblem && evidence === null;
   return (
     <div class="gate">
-      {rejected !== null && <Finding tone="warn" title="The promise was refused" text={rejected} />}
+      {rejected !== null && <Finding tone="warn" title="The promise was rejected" text={rejected} />}
       {error !== null && <Finding tone="bad" title={`The agent failed (${error.kind})`} text={error.message} />}
       {blocked !== null && <Finding tone="bad" title="The agent gave up" text={blocked} />}
       {denied !== null && <Finding tone="warn" title={`Denied: ${denied.tools.join(', ')}`} text={denied.message} />}
@@ -75,7 +75,7 @@ const Review = ({ review }: { readonly review: ReviewReport }) => {
     <section class="review" aria-label="Review">
       <h3>
         <span class={`status tone-${verdict === 'pass' ? 'ok' : verdict === 'fail' ? 'bad' : 'warn'}`}>
-          {verdict === 'pass' ? <CheckIcon /> : verdict === 'fail' ? <CrossIcon /> : <RefusedIcon />}
+          {verdict === 'pass' ? <CheckIcon /> : verdict === 'fail' ? <CrossIcon /> : <WarningIcon />}
           {verdict?.toUpperCase() ?? 'No verdict'}
         </span>
         <span>Review by {model === null ? harness : `${harness}:${model}`}</span>
@@ -115,7 +115,7 @@ const Finding = ({
   readonly text: string;
 }) => (
   <div class={`finding tone-${tone}`}>
-    {tone === 'bad' ? <CrossIcon /> : <RefusedIcon />}
+    {tone === 'bad' ? <CrossIcon /> : <WarningIcon />}
     <div>
       <h3>{title}</h3>
       <p>{text}</p>

@@ -1,5 +1,5 @@
 import type { RunDetail, RunView } from '../../api.ts';
-import { grouped, tokensOf, totalUsage } from '../../../ralph/usage.ts';
+import { grouped, tokensOf, spentUsage } from '../../../ralph/usage.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
 import { shortNumber } from '../../../text/short-number.ts';
 import { attentionTone } from '../parts/attention.ts';
@@ -70,7 +70,7 @@ const Outcome = ({ detail, view }: { readonly detail: RunDetail; readonly view: 
 };
 
 const Facts = ({ detail, view }: { readonly detail: RunDetail; readonly view: RunView }) => {
-  const usage = totalUsage(view);
+  const usage = spentUsage(view);
   const tokens = tokensOf(usage);
   const { limits } = view;
   const tasks =

@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../../api.ts';
 import { toolKind } from '../../../text/tool-kind.ts';
-import { duration } from '../../../text/duration.ts';
+import { countdown, duration } from '../../../text/duration.ts';
 import { useNow } from '../state/clock.ts';
 import type { RunState } from '../state/run-state.ts';
 
@@ -13,8 +13,7 @@ export const Now = ({ state }: { readonly state: RunState }) => {
   if (view.waiting !== null)
     return (
       <p class="now">
-        Waiting: {view.waiting.why}, for another{' '}
-        {duration(Math.max(0, Math.ceil((view.waiting.untilMs - now) / 1000) * 1000))}
+        Waiting: {view.waiting.why}, for another {duration(countdown(view.waiting.untilMs, now))}
       </p>
     );
   if (view.pausedAt) return <p class="now">Paused. The agent is not running.</p>;

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAcpDecoder } from '../../../../src/harness/acp/decoder.ts';
 import { noteLine, sentLine } from '../../../../src/harness/acp/log-lines.ts';
+import type { AcpQuirks } from '../../../../src/harness/harness.ts';
+import { harnesses } from '../../../../src/harness/registry.ts';
 import type { AgentEvent } from '../../../../src/ralph/agent-events.ts';
 
 const prompt = sentLine(
@@ -15,6 +17,16 @@ const update = (fields: object, sessionId = 's') =>
   JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update: fields } });
 const say = (text: string, sessionId = 's') =>
   update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }, sessionId);
+const saidBy = (messageId: string, words: string) =>
+  update({ sessionUpdate: 'agent_message_chunk', messageId, content: { type: 'text', text: words } });
+const step = (inputTokens: number) =>
+  update({
+    sessionUpdate: 'agent_message_chunk',
+    content: { type: 'text', text: '' },
+    _meta: { usage: { inputTokens } },
+  });
+const codexStatus = (type: string) =>
+  update({ sessionUpdate: 'session_info_update', _meta: { codex: { threadStatus: { type } } } });
 const think = (text: string) => update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
 const tool = (id: string, fields: object) => update({ sessionUpdate: 'tool_call', toolCallId: id, ...fields });
 const change = (id: string, fields: object) => update({ sessionUpdate: 'tool_call_update', toolCallId: id, ...fields });
@@ -31,8 +43,10 @@ const usage = {
   costUsd: 0.5,
 };
 
-const decode = (...lines: string[]): AgentEvent[] => {
-  const decoder = createAcpDecoder('Agent');
+const decode = (...lines: string[]): AgentEvent[] => decodeWith({}, ...lines);
+
+const decodeWith = (quirks: AcpQuirks, ...lines: string[]): AgentEvent[] => {
+  const decoder = createAcpDecoder('Agent', quirks);
   return [...lines.flatMap((line) => decoder.stdout(line) ?? []), ...decoder.end()];
 };
 const text = (words: string) => ({ type: 'text', text: words, plain: false });
@@ -175,6 +189,120 @@ describe('the log of a turn with an ACP agent', () => {
     const events = decode(...lines);
     expect(events).toMatchObject(expected);
     expect(events).toHaveLength(expected.length);
+  });
+
+  test('does not take zero for the usage of a turn that was cancelled or failed', () => {
+    const cancelled = answer({ stopReason: 'cancelled', usage: { inputTokens: 0, outputTokens: 0 } });
+    expect(decode(prompt, say('x'), '> {"method":"session/cancel"}', cancelled)).toMatchObject([text('x')]);
+    const nothing = answer({ stopReason: 'end_turn', usage: { inputTokens: 0, outputTokens: 0 } });
+    expect(decode(prompt, say('x'), nothing)).toMatchObject([text('x')]);
+  });
+
+  test.each<[string, string, string[], object[]]>([
+    [
+      'opencode',
+      'is denied a call by a rule in its own settings',
+      [
+        prompt,
+        tool('1', { title: 'bash', status: 'pending' }),
+        change('1', {
+          title: 'git push',
+          status: 'failed',
+          rawInput: { command: 'git push' },
+          rawOutput: { error: 'The user has specified a rule which prevents you from using this specific tool call.' },
+        }),
+        say('I go on.'),
+        done,
+      ],
+      [
+        { type: 'tool', tool: 'bash', title: 'git push' },
+        { type: 'tool-result', denied: true },
+        { type: 'denied', tool: 'bash', byRule: true, call: { tool: 'bash', input: { command: 'git push' } } },
+        text('I go on.'),
+      ],
+    ],
+    [
+      'copilot',
+      'shows what its CLI says, apart from the message',
+      [prompt, say('Info: Request failed. Retrying...'), say('I '), say('work.'), say('Info: /a.txt'), done],
+      [{ type: 'stderr', text: 'Info: Request failed. Retrying...' }, text('I work.'), { type: 'stderr' }],
+    ],
+    [
+      'copilot',
+      'has failed if an error is the last thing it says',
+      [prompt, say('I work.'), say('Info: Retrying...'), say('Error: Failed; last error: 500 x'), done],
+      [text('I work.'), { type: 'stderr' }, { type: 'stderr' }, { type: 'error', kind: 'overload' }],
+    ],
+    [
+      'copilot',
+      'has not failed if it worked after an error',
+      [prompt, say('Error: x'), change('1', { status: 'completed', kind: 'edit' }), say('Done.'), done],
+      [{ type: 'stderr' }, { type: 'tool' }, { type: 'tool-result' }, text('Done.')],
+    ],
+    [
+      'copilot',
+      'believes a whole message that begins like one of its CLI',
+      [prompt, say('Warning: two tests are slow.\n\n<promise>COMPLETE</promise>'), done],
+      [text('Warning: two tests are slow.\n\n<promise>COMPLETE</promise>')],
+    ],
+    [
+      'goose',
+      'has failed if the message of the model is followed by an error',
+      [prompt, say('I work.'), say('Ran into this error: Rate limit exceeded: x.'), done],
+      [text('I work.'), { type: 'stderr' }, { type: 'error', kind: 'rate-limit', message: 'Rate limit exceeded: x.' }],
+    ],
+    [
+      'goose',
+      'does not take the usage of the last step for that of the turn',
+      [prompt, say('x'), answer({ stopReason: 'end_turn', usage: { inputTokens: 5 } })],
+      [text('x')],
+    ],
+    [
+      'codex-acp',
+      'has failed if its thread has',
+      [prompt, codexStatus('active'), say('exceeded retry limit, last status: 429'), codexStatus('systemError'), done],
+      [{ type: 'stderr' }, { type: 'error', kind: 'rate-limit' }],
+    ],
+    [
+      'codex-acp',
+      'takes only messages with an ID for those of the model',
+      [prompt, say('Warning: <promise>'), saidBy('m', 'x'), codexStatus('idle'), done],
+      [{ type: 'stderr' }, text('x')],
+    ],
+    [
+      'gemini',
+      'finds its usage in the quota',
+      [
+        prompt,
+        say('x'),
+        answer({
+          stopReason: 'end_turn',
+          _meta: { quota: { token_count: { input_tokens: 5, output_tokens: 1 } } },
+        }),
+      ],
+      [text('x'), { type: 'usage', inputTokens: 5, outputTokens: 1, cacheReadTokens: null }],
+    ],
+    [
+      'qwen',
+      'adds the usage of its steps',
+      [prompt, say('x'), step(5), step(7), done],
+      [{ type: 'usage', inputTokens: 5 }, { type: 'usage', inputTokens: 7 }, text('x')],
+    ],
+  ])('%s: %s', (name, _, lines, expected) => {
+    const { quirks } = harnesses.find((harness) => harness.name === name)!.acp!;
+    const events = decodeWith(quirks ?? {}, ...lines);
+    expect(events).toMatchObject(expected);
+    expect(events).toHaveLength(expected.length);
+  });
+
+  test.each<[string, object]>([
+    ['Bash', { name: 'Bash', title: 'Terminal', kind: 'execute' }],
+    ['write', { title: 'write · a.txt', _meta: { goose: { toolCall: { toolName: 'write' } } } }],
+    ['run_shell_command', { title: 'Shell', _meta: { toolName: 'run_shell_command' } }],
+    ['execute', { title: 'true', kind: 'execute', rawInput: { command: 'true' } }],
+    ['execute', { title: 'Building', kind: 'execute', rawInput: { command: 'make', description: 'Building' } }],
+  ])('knows the tool %s', (name, call) => {
+    expect(decode(prompt, tool('1', call), say('x'), done)).toContainEqual(expect.objectContaining({ tool: name }));
   });
 
   test('does not contain the prompt', () => {

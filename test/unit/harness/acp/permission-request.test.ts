@@ -71,6 +71,7 @@ describe('paths', () => {
 });
 
 describe('kinds, tools and commands', () => {
+  const named = (toolName: string, rawInput: object) => ({ kind: 'other', rawInput, _meta: { x: { toolName } } });
   const rows: [string, unknown, unknown, object][] = [
     ['nothing', null, null, { kind: 'other', tool: 'other', paths: [], command: null, url: null, title: '' }],
     ['an unknown kind', { kind: 'destroy' }, null, { kind: 'other' }],
@@ -89,6 +90,9 @@ describe('kinds, tools and commands', () => {
     ['an address', { kind: 'fetch', rawInput: { url: 'https://a.example' } }, null, { url: 'https://a.example' }],
     ['a tool', { _meta: { claudeCode: { toolName: 'mcp__db__query' } } }, null, { tool: 'mcp__db__query' }],
     ['a tool with text of the model', { _meta: { x: { toolName: 'read\nfile' } } }, null, { tool: 'other' }],
+    ['a tool of a kind that is not said', named('write', { path: 'a' }), null, { kind: 'edit', tool: 'write' }],
+    ['a tool that seems to read', named('read', { path: 'a' }), null, { kind: 'other', tool: 'read' }],
+    ['a shell with a long name', { rawInput: { command: ['/bin/tcsh', '-c', 'rm a'] } }, null, { command: 'rm a' }],
     ['a title', { title: 'rm -rf /', kind: 'read' }, null, { tool: 'read', title: 'rm -rf /', command: null }],
   ];
   test.each(rows)('%s', (_, asked, announced, expected) => {

@@ -255,6 +255,10 @@ describe('deny rules', () => {
   const noRm = 'Bash(rm:*)';
   const rows: [string, PermissionRequest, 'allow' | 'deny'][] = [
     [noRm, runs('ls'), 'allow'],
+    ['Edit', request('other', { tool: 'save', paths: [`${root}/a`] }), 'deny'],
+    ['Edit', request('other', { tool: 'mcp__db__query' }), 'allow'],
+    ['WebFetch', request('other', { tool: 'browse', url: 'https://a.example' }), 'deny'],
+    ['WebFetch', request('other', { tool: 'browse' }), 'allow'],
     [noRm, runs('echo "rm x"'), 'allow'],
     [noRm, runs('echo $(date)'), 'allow'],
     [noRm, runs('cat <<EOF\nrm x\nEOF'), 'allow'],
@@ -278,6 +282,7 @@ describe('deny rules', () => {
     [noRm, runs('find . -name x -exec rm {} +'), 'deny'],
     [noRm, runs('bash -lc "ls; rm x"'), 'deny'],
     [noRm, runs(`sh -c 'sh -c "rm x"'`), 'deny'],
+    [noRm, runs('tcsh -c "rm x"'), 'deny'],
     [noRm, runs('sudo sh -c "rm x"'), 'deny'],
     [noRm, runs('eval "rm x"'), 'deny'],
     [noRm, runs('eval "$X"'), 'deny'],

@@ -5,7 +5,7 @@ import { closedPort, startReceiver, status } from '../../../support/receiver.ts'
 import type { NotifyMessage } from '../../../../src/run/notify/message.ts';
 
 const message = { kind: 'complete', title: 'a: complete', text: 'Done.', view: {} } as NotifyMessage;
-const quick = { retryDelaysMs: [1, 1, 1], attemptMs: 60_000, longestMs: 60_000 };
+const quick = { retryDelaysMs: [1, 1, 1], attemptMs: 60_000, maxMs: 60_000 };
 
 const send = async (address: string, timing = quick, stop = new AbortController().signal) => {
   const target = parseTarget(address);
@@ -36,7 +36,7 @@ test('a server that never answers is given up after all attempts', async () => {
 
 test('all attempts together have a time limit, and a stop ends them', async () => {
   const { host, received } = await startReceiver(() => {});
-  expect(await send(`http://${host}/hook`, { ...quick, longestMs: 50 })).toBe('no answer in time');
+  expect(await send(`http://${host}/hook`, { ...quick, maxMs: 50 })).toBe('no answer in time');
   expect(received.length).toBeLessThanOrEqual(1);
 
   const stop = new AbortController();

@@ -8,14 +8,17 @@ import { pngOf, saveFile } from './save.ts';
 import type { ChartSpec } from '../../../../charts/spec.ts';
 import { chartSvg } from '../../../../charts/svg.ts';
 
+interface ChartProps {
+  readonly spec: ChartSpec;
+  readonly change: string;
+}
+
 /** A chart with its values, its table, and buttons that save it. */
-export const Chart = ({ spec, change }: { readonly spec: ChartSpec; readonly change: string }) => {
+export const Chart = ({ spec, change }: ChartProps) => {
   const [index, setIndex] = useState<number | null>(null);
   const [isZoomed, setZoomed] = useState(false);
   const [hasTable, setTable] = useState(false);
   const { element, plot } = usePlot(spec, { onCursor: setIndex, onZoom: setZoomed });
-  const file = `${change}-${spec.name}`.replaceAll(/[^\w.-]+/g, '-');
-  const svg = () => chartSvg(spec, themeColors(), change);
 
   const pressed = (event: KeyboardEvent) => {
     if (plot.current !== null && moveCursor(plot.current, event.key, spec.x.values.length)) event.preventDefault();
@@ -30,30 +33,7 @@ export const Chart = ({ spec, change }: { readonly spec: ChartSpec; readonly cha
               Reset zoom
             </button>
           )}
-          <button
-            type="button"
-            class="small"
-            aria-label={`Save ${spec.title} as SVG`}
-            onClick={() => saveFile(`${file}.svg`, new Blob([svg()], { type: 'image/svg+xml' }))}
-          >
-            SVG
-          </button>
-          <button
-            type="button"
-            class="small"
-            aria-label={`Save ${spec.title} as PNG`}
-            onClick={() => void pngOf(svg()).then((png) => saveFile(`${file}.png`, png))}
-          >
-            PNG
-          </button>
-          <button
-            type="button"
-            class="small"
-            aria-label={`Save ${spec.title} as CSV`}
-            onClick={() => saveFile(`${file}.csv`, new Blob([chartCsv(spec)], { type: 'text/csv' }))}
-          >
-            CSV
-          </button>
+          <SaveButtons spec={spec} change={change} />
         </div>
       </div>
       <Values spec={spec} index={index} />
@@ -70,6 +50,39 @@ export const Chart = ({ spec, change }: { readonly spec: ChartSpec; readonly cha
         {hasTable && <Table spec={spec} />}
       </details>
     </section>
+  );
+};
+
+const SaveButtons = ({ spec, change }: ChartProps) => {
+  const file = `${change}-${spec.name}`.replaceAll(/[^\w.-]+/g, '-');
+  const svg = () => chartSvg(spec, themeColors(), change);
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Save ${spec.title} as SVG`}
+        onClick={() => saveFile(`${file}.svg`, new Blob([svg()], { type: 'image/svg+xml' }))}
+      >
+        SVG
+      </button>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Save ${spec.title} as PNG`}
+        onClick={() => void pngOf(svg()).then((png) => saveFile(`${file}.png`, png))}
+      >
+        PNG
+      </button>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Save ${spec.title} as CSV`}
+        onClick={() => saveFile(`${file}.csv`, new Blob([chartCsv(spec)], { type: 'text/csv' }))}
+      >
+        CSV
+      </button>
+    </>
   );
 };
 

@@ -55,12 +55,12 @@ export const unifiedOf = (pairs: readonly Pair[]): readonly NumberedLine[] => {
   return [...lines, ...added];
 };
 
-const longestCompared = 1000;
+const maxCompared = 1000;
 
 const withChanged = (left: NumberedLine | null, right: NumberedLine | null): Pair => {
   if (left === null || right === null) return [left, right];
   const [a, b] = [left.text, right.text];
-  if (a.length > longestCompared || b.length > longestCompared) return [left, right];
+  if (a.length > maxCompared || b.length > maxCompared) return [left, right];
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start++;
   let end = 0;

@@ -1,0 +1,61 @@
+import { toUtf8 } from '../../git/paths.ts';
+import type { Notes } from '../../store/notes.ts';
+import { boolean, object, pairOf, required, text, validItems } from '../../text/shape.ts';
+import type { Uncommitted } from '../../ralph/events.ts';
+
+/** The uncommitted work of a run, by git names. Saved with the run, for when it is resumed. */
+export interface UncommittedList {
+  /** Returns the files for the next commit. */
+  owed(): string[];
+  all(): string[];
+  add(names: readonly string[], about: Reason): void;
+  remove(names: readonly string[]): void;
+  /** Groups these files by the reason why they are not committed. */
+  report(names: ReadonlySet<string>): Uncommitted[];
+}
+
+interface Reason {
+  readonly why: string;
+  /** It is the run's own work, and is committed as soon as `why` no longer applies. */
+  readonly owed: boolean;
+}
+
+/** Further files are only counted. */
+const maxNames = 20;
+
+export const openUncommittedList = (notes: Notes): UncommittedList => {
+  const open = new Map(entries(notes.read('uncommitted.json')));
+  const save = () => {
+    try {
+      if (open.size === 0) notes.remove('uncommitted.json');
+      else notes.write('uncommitted.json', [...open]);
+    } catch {
+      // The disk may be full. The next write fails with the error.
+    }
+  };
+  return {
+    owed: () => [...open].filter(([, { owed }]) => owed).map(([name]) => name),
+    all: () => [...open.keys()],
+    add: (names, about) => {
+      const isNew = (name: string) => open.get(name)?.why !== about.why || open.get(name)?.owed !== about.owed;
+      const added = names.filter(isNew);
+      for (const name of added) open.set(name, about);
+      if (added.length > 0) save();
+    },
+    remove: (names) => {
+      const removed = names.filter((name) => open.delete(name));
+      if (removed.length > 0) save();
+    },
+    report: (names) => {
+      const files = new Map<string, string[]>();
+      for (const [name, { why }] of open) if (names.has(name)) files.set(why, [...(files.get(why) ?? []), name]);
+      return [...files].map(([why, each]) => ({
+        why,
+        files: each.map(toUtf8).toSorted().slice(0, maxNames),
+        count: each.length,
+      }));
+    },
+  };
+};
+
+const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(boolean) })));

@@ -1,0 +1,4 @@
+import { testAgent } from './suite.ts';
+
+testAgent('claude-agent-acp');
+testAgent('claude-agent-acp', 'warm', 'sample');

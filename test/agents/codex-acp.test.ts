@@ -1,0 +1,4 @@
+import { testAgent } from './suite.ts';
+
+testAgent('codex-acp');
+testAgent('codex-acp', 'warm', 'sample');
