@@ -42,6 +42,13 @@ const table = {
       `${flag} cannot be enforced: ${why}. Use ${instead} instead ("${flag} unlimited" removes the limit).`,
   },
   'two-prompts': { exit: 2, text: () => 'A prompt and --prompt-file cannot be used together: remove one of them.' },
+  'change-as-prompt': {
+    exit: 2,
+    text: (prompt: string, changes: readonly string[]) => {
+      const flags = [...changes, prompt].flatMap((change) => ['--change', change]);
+      return `${JSON.stringify(prompt)} names a change, so it is no prompt. To run several changes: ${commandLine('spool', 'ralph', ...flags)}`;
+    },
+  },
   'two-actions': {
     exit: 2,
     text: (first: string, second: string) => `${first} and ${second} cannot be used together.`,

@@ -5,7 +5,7 @@ import type { Project } from '../store/project.ts';
 import { changesWithRuns } from '../store/runs.ts';
 import { mayBeFile, pathIn } from './file/recorded.ts';
 import { type SourceName, sourceFolders, sourceNames } from './folders.ts';
-import { matchId } from './ids.ts';
+import { looksLikeId, matchId } from './ids.ts';
 import { attempt, problemText } from './problems.ts';
 import { recordedSource } from './recorded-source.ts';
 import type { Change, ChangeSource } from './source.ts';
@@ -253,6 +253,12 @@ const isNamed = ({ id, source, name }: Listed, text: string): boolean =>
 /** Whether a text is the id of an active change, with or without the name of its source. */
 export const isChangeId = async (project: Project, text: string): Promise<boolean> =>
   (await listed(project)).some((each) => isNamed(each, text));
+
+/** Whether a text is the id of an active change, the unique beginning of one, or a number that some begin with. */
+export const namesActiveChange = async (project: Project, text: string): Promise<boolean> => {
+  const { kind } = matchQuery(text, await listed(project));
+  return kind === 'one' || (kind === 'several' && looksLikeId(text));
+};
 
 /** Splits `kiro:login` into the name of the source and what the source calls the change. */
 const splitId = (id: string): { readonly source: SourceName | null; readonly name: string } => {

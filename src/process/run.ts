@@ -30,6 +30,8 @@ type Source = 'stdout' | 'stderr';
 export interface ProcessControl {
   /** Called with the process id after the start. */
   started?(pid: number): void;
+  /** Called when the process has exited. Its output may not be drained, and what it started may still run. */
+  exited?(): void;
   /** Called with each chunk. The next one is read when the promise resolves, or at once for null. */
   output(source: Source, chunk: Uint8Array): Promise<void> | null;
   /** Aborted to terminate the process. */
@@ -151,6 +153,7 @@ const followProcess = async (
   else launch.stdin.pipe(child.stdin);
   try {
     const [exitCode, signal] = await Promise.race([exit, output.failed]);
+    watch.exited?.();
     // The agent has finished: a signal from now on does not interrupt it.
     const end = forward.stopped() ? 'interrupted' : exitCode === null ? 'killed' : 'exited';
     await terminateTree(tree, leftoverGraceMs);

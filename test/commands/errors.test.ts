@@ -38,6 +38,18 @@ const rows: Row[] = [
     args: ['ralph', 'Build', 'it'],
     says: `Too many arguments for 'ralph': "Build" is not the ID of a change, so only a prompt is expected; quote arguments that contain spaces. See "spool ralph --help".`,
   },
+  ...[
+    { name: 'an ID', args: ['002-01', '002-02'], first: '002-01' },
+    { name: 'an ID without leading zeros', args: ['2-1', '2-2'], first: '2-1' },
+    { name: 'a whole ID', args: [change, '002-02_second'], first: change },
+    { name: 'the beginning of several IDs', args: ['2-1', '002'], first: '2-1' },
+    { name: 'an ID after --change', args: ['--change', '002-01', '002-02'], first: '002-01' },
+  ].map(({ name, args, first }) => ({
+    name: `${name} in place of the prompt`,
+    args: ['ralph', ...args],
+    files: twoChanges,
+    says: `"${args.at(-1)}" names a change, so it is no prompt. To run several changes: spool ralph --change ${first} --change ${args.at(-1)}`,
+  })),
   {
     name: 'missing value',
     args: ['ralph', '--change'],

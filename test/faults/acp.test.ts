@@ -76,6 +76,44 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test.each(['with close', 'without close'])(
+    'does not make a promise count if it exits with an error after its answer: %s',
+    async (boot) => {
+      const turns = ['complete, then exit 3', 'answer', 'complete, then killed', 'complete, then exit 0'];
+      const project = createAcpProject({ boots: [boot], turns });
+
+      const result = await project.spool(...warm, '--max-failures', 'unlimited');
+
+      expect(result).toMatchObject({ code: 0 });
+      expect(result.stderr).not.toContain('cannot run in warm mode');
+      expect(
+        project.history().map(({ end, exitCode, error, completionFound, rejected }) => ({
+          ended: exitCode === null ? end : `${end} ${exitCode}`,
+          error: error?.message ?? null,
+          completionFound,
+          rejected,
+        })),
+      ).toEqual([
+        {
+          ended: 'exited 3',
+          error: 'the agent exited with code 3: Error: the disk is on fire',
+          completionFound: false,
+          rejected: 'the agent exited with code 3: Error: the disk is on fire',
+        },
+        { ended: 'answered', error: null, completionFound: false, rejected: null },
+        {
+          ended: 'killed',
+          error: 'the agent was killed by SIGKILL',
+          completionFound: false,
+          rejected: 'the agent was killed by SIGKILL',
+        },
+        { ended: 'exited 0', error: null, completionFound: true, rejected: null },
+      ]);
+      expect(project.seen().filter((each) => each.boot)).toHaveLength(3);
+      expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    },
+  );
+
   test('runs cold if it opens the same session again, which has the context of an earlier iteration', async () => {
     const project = createAcpProject({ boots: ['same session'], turns: ['answer', 'answer', 'complete'] });
 

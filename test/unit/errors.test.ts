@@ -30,6 +30,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'min-above-max': [3, 2],
   'ladder-and-harness': [text, text],
   'two-prompts': [],
+  'change-as-prompt': ['002-02', ['002-01']],
   'unchecked-limit': ['--max-cost', 'Codex reports no cost', '--max-duration'],
   'same-promise': [text],
   'tree-locked': [text, text, 'ralph'],

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { looksLikeId } from '../../changes/ids.ts';
-import { isChangeId } from '../../changes/sources.ts';
+import { isChangeId, namesActiveChange } from '../../changes/sources.ts';
 import type { Options } from '../../config/flags.ts';
 import { systemProblem, userError } from '../../errors.ts';
 import { readUserFile } from '../../files/user-file.ts';
@@ -24,8 +24,14 @@ export const readArguments = async (
 ): Promise<Arguments> => {
   if (first === undefined) return { change: null, prompt: '' };
   const hasTarget = ['change', 'file', 'module', 'all', 'new'].some((name) => rawFlags[name] !== undefined);
-  if (!hasTarget && (await namesChange(first, project))) return { change: first, prompt: second ?? '' };
-  if (second === undefined) return { change: null, prompt: first };
+  if (!hasTarget && (await namesChange(first, project))) {
+    await checkPrompt(second ?? '', [first], project);
+    return { change: first, prompt: second ?? '' };
+  }
+  if (second === undefined) {
+    if (rawFlags.change !== undefined) await checkPrompt(first, [rawFlags.change].flat().map(String), project);
+    return { change: null, prompt: first };
+  }
   throw userError(
     'usage',
     `Too many arguments for 'ralph': ${JSON.stringify(first)} is not the ID of a change, so only a prompt is expected; quote arguments that contain spaces. See "spool ralph --help".`,
@@ -34,6 +40,12 @@ export const readArguments = async (
 
 const namesChange = async (text: string, project: Project | null): Promise<boolean> =>
   looksLikeId(text) || (project !== null && (await isChangeId(project, text)));
+
+/** Throws if the prompt behind the changes is another change: several changes are named by flags. */
+const checkPrompt = async (prompt: string, changes: readonly string[], project: Project | null): Promise<void> => {
+  if (project !== null && (await namesActiveChange(project, prompt)))
+    throw userError('change-as-prompt', prompt, changes);
+};
 
 /** The prompt of the call, or the content of --prompt-file. */
 export const readPrompt = async (prompt: string, { promptFile }: Options, cwd: string): Promise<string> => {

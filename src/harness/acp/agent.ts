@@ -29,6 +29,7 @@ export interface AcpAgent {
   listen(turn: Listener): () => void;
   /** Resolves when the process and all that it started are gone. */
   readonly exited: Promise<TurnEnd>;
+  /** True from the exit of the process, when others that it started may still run. */
   hasExited(): boolean;
   /** Ends it in the order in which its tools end as well: closes stdin, then sends SIGTERM, then SIGKILL. */
   stop(): Promise<void>;
@@ -154,6 +155,7 @@ interface AgentProcess {
   readonly connection: Connection;
   readonly stop: AbortSignal;
   readonly onStart: (pid: number) => void;
+  /** May be called twice. */
   readonly onExit: () => void;
 }
 
@@ -167,6 +169,7 @@ const runAgent = (
   const { stdout, stderr } = splitOutput(connection, lines);
   const exited = runProcess(launch, {
     started: onStart,
+    exited: onExit,
     output: (source, chunk) => {
       (source === 'stdout' ? stdout : stderr).write(chunk);
       return lines.listener()?.drained() ?? null;

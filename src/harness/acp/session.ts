@@ -50,11 +50,9 @@ export const openAcp: OpenSession = (harness, scope) => {
       await processes.done(false);
       throw error;
     });
-    const isHealthy = outcome.type === 'ended' && outcome.isHealthy;
-    await processes.done(isHealthy);
+    await processes.done(outcome.type === 'ended' && outcome.agent === 'healthy');
     if (outcome.type === 'not-prompted') return withoutAgent(outcome.why, false, turn, observer);
-    const hasCrashed = outcome.ended.end === 'exited' || outcome.ended.end === 'killed';
-    crashes = hasCrashed ? crashes + 1 : 0;
+    crashes = outcome.agent === 'crashed' ? crashes + 1 : 0;
     // The turn has failed: its tools may have run, so it is not repeated.
     if (crashes >= maxCrashes) await fallBack(`it exited in ${crashes} iterations in a row`);
     return outcome.ended;

@@ -24,14 +24,21 @@ export type TurnOutcome =
   | {
       readonly type: 'ended';
       readonly ended: TurnEnd;
-      /** It answered as agreed, so it can be prompted again. */
-      readonly isHealthy: boolean;
+      readonly agent: AgentState;
     };
+
+/**
+ * `healthy`: it answered as agreed, so it can be prompted again. `crashed`: it exited before it had answered, or with an
+ * error.
+ */
+type AgentState = 'healthy' | 'unhealthy' | 'crashed';
 
 /** How long a cancelled agent may take to answer. */
 const cancelGraceMs = 2000;
 /** How long it may take to report details, or to close a session. */
 const detailsMs = 5000;
+/** How long an agent that has answered is watched for its exit, if there is no session to close. */
+const exitMs = 200;
 /** How often an agent is asked for details while it works. */
 const pollMs = 2000;
 
@@ -45,7 +52,7 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
     if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
     if (opened.type === 'refused') {
       diagnosis.observe(problemEvent(opened.problem));
-      return endTurn(running, answered, true);
+      return endTurn(running, answered, 'healthy');
     }
     return await promptSession(running, opened.sessionId);
   } finally {
@@ -71,12 +78,24 @@ const promptSession = async (running: RunningTurn, sessionId: string): Promise<T
   if (first.type === 'gone') {
     const ended = await agent.exited;
     running.diagnosis.observe(crash(request.harness.title, ended));
-    return endTurn(running, ended, false);
+    return endTurn(running, ended, 'crashed');
   }
   running.note(await detailsOf(agent, sessionId));
   const isHealthy = await closeSession(agent, sessionId);
   await endLeftOver(agent.tag, baseline);
-  return endTurn(running, answered, isHealthy);
+  const ended = await exitAfterAnswer(agent);
+  if (ended === null) return endTurn(running, answered, isHealthy ? 'healthy' : 'unhealthy');
+  return endTurn(running, ended, ended.exitCode === 0 ? 'unhealthy' : 'crashed');
+};
+
+/**
+ * Returns how the agent ended if it exited by itself after its answer, and null if it is running. One that has closed
+ * its session was running after the answer, so it is only looked at; otherwise its exit may be on its way.
+ */
+const exitAfterAnswer = async (agent: AcpAgent): Promise<TurnEnd | null> => {
+  // Even without a wait: Node notices an exit in its next round.
+  await Promise.race([agent.exited, delay(agent.closesSessions ? 0 : exitMs, null, { ref: false })]);
+  return agent.hasExited() ? agent.exited : null;
 };
 
 interface RunningTurn {
@@ -163,17 +182,17 @@ const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver
 };
 
 /** Reports how the turn ended, unless the agent did. */
-const endTurn = ({ decoder, diagnosis }: RunningTurn, ended: TurnEnd, isHealthy: boolean): TurnOutcome => {
+const endTurn = ({ decoder, diagnosis }: RunningTurn, ended: TurnEnd, agent: AgentState): TurnOutcome => {
   decoder.end().forEach((event) => diagnosis.observe(event));
   diagnosis.end(ended);
-  return { type: 'ended', ended, isHealthy };
+  return { type: 'ended', ended, agent };
 };
 
 /** Ends the agent, which may have started anything. */
 const endAborted = async (running: RunningTurn): Promise<TurnOutcome> => {
   const { agent, request, aborting } = running;
   await agent.stop();
-  return endTurn(running, endOf(request.scope.stopSignals.stop, aborting), false);
+  return endTurn(running, endOf(request.scope.stopSignals.stop, aborting), 'unhealthy');
 };
 
 const answered: TurnEnd = { end: 'answered', exitCode: null, signal: null, problem: null };
