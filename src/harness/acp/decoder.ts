@@ -3,14 +3,14 @@ import type { AcpQuirks, Decoder } from '../harness.ts';
 import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, type Problem, problemEvent, truncated } from '../problem.ts';
 import { rpcErrorIn } from './connection.ts';
-import { type DeniedNote, type Note, noteMark, outputMark, sentMark } from './log-lines.ts';
+import { type DeniedRequest, type Annotation, annotationMark, outputMark, sentMark } from './log-lines.ts';
 import { errorInText, problemOf } from './problems.ts';
 import { toolTitle } from '../tool-calls.ts';
 import { createToolCalls, toolName } from './tool-calls.ts';
 import { usageSince } from './usage.ts';
 
 /**
- * Decodes the log of one turn: the messages of both sides, and the notes of Spool. Only updates of the session that was
+ * Decodes the log of one turn: the messages of both sides, and the annotations of Spool. Only updates of the session that was
  * prompted count, and none after the answer to the prompt.
  */
 export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder => {
@@ -22,7 +22,7 @@ export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder
   let wasCancelled = false;
   let reported: Usage = unknownUsage;
   let costUsd: number | null = null;
-  let found: Pick<Note, 'problem' | 'unfinished'> = {};
+  let found: Pick<Annotation, 'problem' | 'unfinished'> = {};
   /** What its CLI said last, if nothing of the agent came after it. */
   let lastAside: string | null = null;
   let hasFailed = false;
@@ -53,7 +53,7 @@ export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder
       reasoningTokens: plus(reported.reasoningTokens, numberAt(step, 'thoughtTokens')),
     });
 
-  const refused = ({ id, tool, title: what, reason, byRule, add }: DeniedNote): readonly AgentEvent[] => [
+  const refused = ({ id, tool, title: what, reason, byRule, add }: DeniedRequest): readonly AgentEvent[] => [
     ...said.flush(),
     ...tools.refuse(id, tool, what),
     denied(title, tool, { ...(byRule && { byRule }), remedy: add === undefined ? { reason } : { add } }),
@@ -67,16 +67,16 @@ export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder
     return [...events, denied(title, tool, { byRule: true, call: { ...call, tool } })];
   };
 
-  const noted = (note: Note): readonly AgentEvent[] => {
+  const annotated = (annotation: Annotation): readonly AgentEvent[] => {
     found = {
       ...found,
-      ...(note.problem && { problem: note.problem }),
-      ...(note.unfinished && { unfinished: note.unfinished }),
+      ...(annotation.problem && { problem: annotation.problem }),
+      ...(annotation.unfinished && { unfinished: annotation.unfinished }),
     };
     return [
-      ...(note.denied ? refused(note.denied) : []),
-      ...(note.usage ? usageOf(note.usage) : []),
-      ...(note.waiting ? [{ type: 'stderr' as const, text: note.waiting }] : []),
+      ...(annotation.denied ? refused(annotation.denied) : []),
+      ...(annotation.usage ? usageOf(annotation.usage) : []),
+      ...(annotation.waiting ? [{ type: 'stderr' as const, text: annotation.waiting }] : []),
     ];
   };
 
@@ -161,7 +161,8 @@ export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder
     stdout: (line) => {
       if (line.startsWith(outputMark)) return [{ type: 'stderr', text: line.slice(outputMark.length) }];
       if (line.startsWith(sentMark)) return sent(parseObject(line.slice(sentMark.length)));
-      if (line.startsWith(noteMark)) return noted((parseObject(line.slice(noteMark.length)) ?? {}) as Note);
+      if (line.startsWith(annotationMark))
+        return annotated((parseObject(line.slice(annotationMark.length)) ?? {}) as Annotation);
       const message = parseObject(line);
       return message === null ? [{ type: 'stderr', text: line }] : received(message);
     },
