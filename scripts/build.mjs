@@ -46,7 +46,7 @@ const steps = {
   // The help, which is loaded next, wraps its text.
   words: ['cli/program.ts', 'text/wrap.ts'],
   status: 'commands/ralph/ralph.ts',
-  record: ['store/user-record/steps.ts', 'store/user-record/folder.ts'],
+  'user-state': ['store/user-state/steps.ts', 'store/user-state/folder.ts'],
   // What `--status` shows of a run that is not complete.
   facts: 'report/run-facts.ts',
   list: 'commands/list.ts',

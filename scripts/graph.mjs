@@ -16,7 +16,7 @@ const rooms = [
   ['secrets', 'finds keys and passwords in output'],
   ['process', 'running a process, shells, process trees'],
   ['git', 'all git operations'],
-  ['store', 'what a run writes to disk: state, history, locks, records'],
+  ['store', 'what a run writes to disk: state, history, locks, user state'],
   ['changes', 'changes, modules, tasks, requirements'],
   ['proof', 'which scenario is proven by which test or command'],
   ['harness', 'agents, with an adapter for each'],

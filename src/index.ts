@@ -17,8 +17,8 @@ import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
 import { lastRecords } from './store/history.ts';
 import { findProject, type Project } from './store/project.ts';
-import { userRecordFolder } from './store/user-record/folder.ts';
-import { asRecorded } from './store/user-record/steps.ts';
+import { userStateFolder } from './store/user-state/folder.ts';
+import { asRecorded } from './store/user-state/steps.ts';
 import { loopOwner, readRun as readSaved } from './store/state.ts';
 import { withoutControls } from './text/controls.ts';
 
@@ -130,7 +130,7 @@ export const readRun = async (
     const id = await resolveChange(project, change);
     const { view: saved } = await readSaved(project, id);
     if (saved === null) return null;
-    const view = asRecorded(userRecordFolder(project, id, env), saved);
+    const view = asRecorded(userStateFolder(project, id, env), saved);
     const { records } = lastRecords(project, id, iterations);
     return createCleaner(env)({
       status: currentStatus(view, loopOwner(project, id) !== null),

@@ -10,7 +10,7 @@ import { removeSafely } from '../files/safe.ts';
 import { tagForPath } from '../process/tree.ts';
 import type { Project } from '../store/project.ts';
 import { writeTransferred } from '../store/transfer.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
 import { type HeldFence, keyOf, startsNewRun } from './fence.ts';
 
 /** Where a worker keeps what belongs to one repository. */
@@ -44,7 +44,7 @@ export const openClone = async (
   folders: WorkerFolders,
   { held, env, stop }: CloneOptions,
 ): Promise<Clone | { readonly why: string; readonly isTemporary: boolean }> => {
-  const { claim, note } = held;
+  const { claim, data } = held;
   const { base, folder } = claim.request;
   const top = join(folders.changes, `${keyOf(claim.id)}-${claim.epoch}`);
   removeSafely(top);
@@ -69,13 +69,13 @@ export const openClone = async (
   const files = await readStoredFiles(remote.mirror, held.commit);
   if (files === null) return failed('the state of the run cannot be read');
   writeTransferred({ project, change: claim.id, env }, files);
-  const restored = await checkpointRefs(top, claim.id, note.checkpoints);
+  const restored = await checkpointRefs(top, claim.id, data.checkpoints);
   return restored === null ? { project, top } : failed(restored);
 };
 
 /** Deletes a clone with everything that the machine remembers about its runs. */
 export const removeClone = ({ project, top }: Clone, env: NodeJS.ProcessEnv): void => {
-  removeSafely(dirname(userRecordFolder(project, '_', env)));
+  removeSafely(dirname(userStateFolder(project, '_', env)));
   removeSafely(top);
 };
 

@@ -21,7 +21,7 @@ export const mirrored = (change: string, what: 'fence' | 'branch' | 'next'): str
   `refs/spool/remote/${keyOf(change)}/${what}`;
 
 /** What the message of a fence says. */
-export interface FenceNote {
+export interface FenceData {
   readonly epoch: number;
   readonly owner: string;
   readonly run: string | null;
@@ -35,22 +35,22 @@ export interface FenceNote {
   readonly settled: { readonly epoch: number; readonly settlement: Settlement } | null;
 }
 
-export const fenceMessage = (change: string, note: FenceNote): string =>
+export const fenceMessage = (change: string, data: FenceData): string =>
   [
-    `spool: ${change}, epoch ${note.epoch}`,
+    `spool: ${change}, epoch ${data.epoch}`,
     '',
-    `epoch ${note.epoch}`,
-    `owner ${note.owner}`,
-    ...(note.run === null ? [] : [`run ${note.run}`]),
-    `inbox ${note.inbox}`,
-    ...(note.work === null ? [] : [`work ${note.work}`]),
-    ...(note.settled === null ? [] : [`settled ${note.settled.epoch} ${JSON.stringify(note.settled.settlement)}`]),
-    ...note.checkpoints.map(({ run, name, commit }) => `checkpoint ${run} ${name} ${commit}`),
+    `epoch ${data.epoch}`,
+    `owner ${data.owner}`,
+    ...(data.run === null ? [] : [`run ${data.run}`]),
+    `inbox ${data.inbox}`,
+    ...(data.work === null ? [] : [`work ${data.work}`]),
+    ...(data.settled === null ? [] : [`settled ${data.settled.epoch} ${JSON.stringify(data.settled.settlement)}`]),
+    ...data.checkpoints.map(({ run, name, commit }) => `checkpoint ${run} ${name} ${commit}`),
     '',
   ].join('\n');
 
 /** Returns null if the message is not that of a fence. */
-export const parseFence = (message: string): FenceNote | null => {
+export const parseFence = (message: string): FenceData | null => {
   const value = (name: string) => lineOf(message, name);
   const epoch = Number(value('epoch') ?? Number.NaN);
   if (!Number.isSafeInteger(epoch)) return null;
@@ -69,7 +69,7 @@ export const parseFence = (message: string): FenceNote | null => {
   };
 };
 
-const parseSettled = (line: string | null): FenceNote['settled'] => {
+const parseSettled = (line: string | null): FenceData['settled'] => {
   const [, epoch, json] = /^(\d+) (.*)$/.exec(line ?? '') ?? [];
   const value = json === undefined ? undefined : parseJson(json);
   if (!isObject(value) || typeof value.state !== 'string') return null;
@@ -95,7 +95,7 @@ export interface HeldFence {
   readonly claim: Claim;
   /** The commit of the fence. */
   readonly commit: string;
-  readonly note: FenceNote;
+  readonly data: FenceData;
   /** The commit of the branch on the remote; null if it has none. */
   readonly tip: string | null;
 }

@@ -53,9 +53,9 @@ export const fetchRun = async (
   const problem = await fetchRefs(remote, [`+${fenceName}:${ownFence}`, `+${branchName}:${ownBranch}`]);
   if (problem !== null) return { why: problem };
   const files = await readStoredFiles(remote.mirror, fence);
-  const note = parseFence((await messageOf(remote.mirror, fence)) ?? '');
+  const data = parseFence((await messageOf(remote.mirror, fence)) ?? '');
   const view = parseView(upgradeView(parseJson(files?.get('state/state.json')?.toString('utf8') ?? '')));
-  if (files === null || note === null || !view) return { why: 'the state of its run cannot be read' };
+  if (files === null || data === null || !view) return { why: 'the state of its run cannot be read' };
   if (view.run !== row.run || view.workspace?.branch !== branchOf(row.id))
     return { why: 'the state on the remote is not that of its run' };
   // What runs here is what this machine trusts: workers take their checks from config.json.
@@ -68,13 +68,13 @@ export const fetchRun = async (
     (await checkpointRefs(
       cwd,
       row.id,
-      note.checkpoints.filter(({ run }) => run === view.run),
+      data.checkpoints.filter(({ run }) => run === view.run),
     ));
   await deleteRef(cwd, ownFence);
   if (copied !== null) return { why: copied };
   const { prompt, base } = row.request;
   const commits = new Set(await commitsInMirror(remote, base.commit, tip));
-  const ledger = readSentLedger(files.get(ledgerPath), { change: row.id, run: view.run, note, commits });
+  const ledger = readSentLedger(files.get(ledgerPath), { change: row.id, run: view.run, data, commits });
   adoptRun(of, { view, prompt, branch: branchOf(row.id), base: base.branch, files, ledger });
   return { remote, fence, tip };
 };

@@ -5,7 +5,7 @@ import { messageOf, readStoredFile, storedSize } from '../git/stored-files.ts';
 import type { Ledger } from '../ralph/proof.ts';
 import type { ChangeRow } from './change-row.ts';
 import { whyUnusable } from './check-claim.ts';
-import { fenceRef, type FenceNote, mirrored, parseFence } from './fence.ts';
+import { fenceRef, type FenceData, mirrored, parseFence } from './fence.ts';
 import { ledgerPath, maxLedger, readSentLedger } from './sent-ledger.ts';
 
 type Published = Pick<ChangeRow, 'id' | 'run' | 'request' | 'fence' | 'open_fences'>;
@@ -21,7 +21,7 @@ export interface PublishedReader {
   /** The mirror, which has their commits, and the checkpoints of a change. */
   checkpoints(
     row: Published,
-  ): Promise<{ readonly mirror: string; readonly checkpoints: FenceNote['checkpoints'] } | Problem>;
+  ): Promise<{ readonly mirror: string; readonly checkpoints: FenceData['checkpoints'] } | Problem>;
   /** The ledger of the run, as far as it is believed; null if there is none. */
   ledger(row: Published): Promise<Ledger | null>;
 }
@@ -79,8 +79,8 @@ export const createPublishedReader = (options: PublishedOptions): PublishedReade
     checkpoints: async (row) => {
       const state = await stateOf(row);
       if ('why' in state) return state;
-      const note = parseFence((await messageOf(state.mirror, state.commit)) ?? '');
-      return note === null ? { why: unknownState } : { mirror: state.mirror, checkpoints: note.checkpoints };
+      const data = parseFence((await messageOf(state.mirror, state.commit)) ?? '');
+      return data === null ? { why: unknownState } : { mirror: state.mirror, checkpoints: data.checkpoints };
     },
     ledger: async (row) => {
       const state = await stateOf(row);
@@ -129,11 +129,11 @@ const fetchLastState = async (row: Published, { url, env }: LastStateOptions): P
 };
 
 const ledgerIn = async ({ mirror, commit }: StoredState, { id, run }: Published): Promise<Ledger | null> => {
-  const note = parseFence((await messageOf(mirror, commit)) ?? '');
+  const data = parseFence((await messageOf(mirror, commit)) ?? '');
   const size = await storedSize(mirror, commit, ledgerPath);
-  if (note === null || run === null || size === null || size > maxLedger) return null;
+  if (data === null || run === null || size === null || size > maxLedger) return null;
   const content = await readStoredFile(mirror, commit, ledgerPath);
-  return readSentLedger(content, { change: id, run, note, commits: null });
+  return readSentLedger(content, { change: id, run, data, commits: null });
 };
 
 /** Anyone with push access could write a state. Only one that a worker has announced in the queue is used. */

@@ -9,7 +9,7 @@ import { transferableFiles } from '../store/transfer.ts';
 import type { Settlement } from './claims.ts';
 import type { Clone } from './clone.ts';
 import type { Database } from './database.ts';
-import { fenceMessage, type FenceNote, type HeldFence, keyOf, mirrored } from './fence.ts';
+import { fenceMessage, type FenceData, type HeldFence, keyOf, mirrored } from './fence.ts';
 import { pushFence, type PushedFence } from './push-fence.ts';
 
 /** Brings the work and the state of a run to the remote. */
@@ -49,13 +49,13 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
     const work = await copyWork(remote.mirror, clone.top, claim.id);
     if ('why' in work) return { kind: work.isDamaged ? 'conflict' : 'failed', why: work.why };
     const files = changesSince(known, transferableFiles(of));
-    const note = noteOf(held, work, news);
-    const stored = await storeState(remote, { held, note, files, tip: work.tip });
+    const data = dataOf(held, work, news);
+    const stored = await storeState(remote, { held, data, files, tip: work.tip });
     if ('why' in stored) return { kind: 'failed', why: stored.why };
     const tip = work.tip === held.tip ? null : work.tip;
     const pushed = await pushFence(database, remote, { held, commit: stored.commit, tip });
     if (pushed.kind !== 'pushed') return pushed;
-    held = { ...held, commit: stored.commit, note, tip: work.tip };
+    held = { ...held, commit: stored.commit, data, tip: work.tip };
     for (const [path, { stamp }] of files.changed) known.set(path, stamp);
     for (const path of files.deleted) known.delete(path);
     return pushed;
@@ -76,14 +76,14 @@ export const createPublisher = ({ database, remote, clone, env, ...given }: Publ
   };
 };
 
-const noteOf = (
-  { claim, note }: HeldFence,
+const dataOf = (
+  { claim, data }: HeldFence,
   { checkpoints }: CopiedWork,
   { inbox, work = null, settlement }: News,
-): FenceNote => ({
+): FenceData => ({
   epoch: claim.epoch,
   owner: claim.owner,
-  run: checkpoints.at(-1)?.run ?? note.run,
+  run: checkpoints.at(-1)?.run ?? data.run,
   inbox,
   work,
   settled: settlement === undefined ? null : { epoch: claim.epoch, settlement },
@@ -92,14 +92,14 @@ const noteOf = (
 
 interface NextState {
   readonly held: HeldFence;
-  readonly note: FenceNote;
+  readonly data: FenceData;
   readonly files: FileChanges;
   /** The tip of the branch; null if there is none. */
   readonly tip: string | null;
 }
 
 /** Stores the state of the run in the mirror, as a commit on top of the fence. */
-const storeState = ({ mirror }: Remote, { held, note, files, tip }: NextState) =>
+const storeState = ({ mirror }: Remote, { held, data, files, tip }: NextState) =>
   storeFiles({
     mirror,
     ref: mirrored(held.claim.id, 'next'),
@@ -108,12 +108,12 @@ const storeState = ({ mirror }: Remote, { held, note, files, tip }: NextState) =
       ...[...files.changed].map(([path, { content }]) => [path, content] as const),
       ...files.deleted.map((path) => [path, null] as const),
     ]),
-    message: fenceMessage(held.claim.id, note),
+    message: fenceMessage(held.claim.id, data),
     // Everything that the state refers to must be on the remote.
     parents: [
       held.commit,
-      ...newIn(note.checkpoints, held.note.checkpoints),
-      ...[tip, note.work].filter((commit) => commit !== null),
+      ...newIn(data.checkpoints, held.data.checkpoints),
+      ...[tip, data.work].filter((commit) => commit !== null),
     ],
   });
 
@@ -134,7 +134,7 @@ const changesSince = (known: ReadonlyMap<string, string>, files: ReturnType<type
   return { changed, deleted: [...known.keys()].filter((path) => !present.has(path)) };
 };
 
-type Checkpoints = FenceNote['checkpoints'];
+type Checkpoints = FenceData['checkpoints'];
 
 /** The fence before has the others as its ancestors. */
 const newIn = (checkpoints: Checkpoints, before: Checkpoints): string[] => {

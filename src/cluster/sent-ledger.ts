@@ -3,7 +3,7 @@ import { believeLedger } from '../ralph/sent-ledger.ts';
 import { boundLedger } from '../ralph/ledger-bounds.ts';
 import { parseLedger } from '../store/ledger-format.ts';
 import { parseJson } from '../text/shape.ts';
-import type { FenceNote } from './fence.ts';
+import type { FenceData } from './fence.ts';
 
 /** Where the state of a run has its ledger. */
 export const ledgerPath = 'record/ledger.json';
@@ -15,7 +15,7 @@ export interface SentLedger {
   readonly change: string;
   readonly run: string;
   /** Of the fence that has the ledger. */
-  readonly note: FenceNote;
+  readonly data: FenceData;
   /** The commits of the branch; null if they were not fetched. */
   readonly commits: ReadonlySet<string> | null;
 }
@@ -25,12 +25,12 @@ export const readSentLedger = (content: Buffer | null | undefined, sent: SentLed
   if (!content || content.length > maxLedger) return null;
   const ledger = parseLedger(parseJson(content.toString('utf8')));
   if (ledger === undefined) return null;
-  const { change, run, note, commits } = sent;
-  const checkpoints = new Set(note.checkpoints.filter((each) => each.run === run).map(({ commit }) => commit));
+  const { change, run, data, commits } = sent;
+  const checkpoints = new Set(data.checkpoints.filter((each) => each.run === run).map(({ commit }) => commit));
   return believeLedger(boundLedger(ledger), {
     change,
     run,
-    sender: { name: note.owner, host: null, epoch: note.epoch },
+    sender: { name: data.owner, host: null, epoch: data.epoch },
     hasCheckpoint: (commit) => checkpoints.has(commit),
     hasCommit: (commit) => commits === null || commits.has(commit),
   });

@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import {
   branchRef,
   fenceMessage,
-  type FenceNote,
+  type FenceData,
   fenceRef,
   type HeldFence,
   mirrored,
@@ -46,15 +46,15 @@ export const takeFence = async (
     const isOwn = found.commit !== null && own.has(found.commit);
     const unknown = isOwn ? null : unknownFence(claim, found);
     if (unknown !== null) return { kind: 'failed', why: unknown };
-    const before = found.note;
+    const before = found.data;
     if (before !== null && before.epoch >= claim.epoch && !isOwn) {
       const raised = await raiseEpoch(database, claim, before.epoch);
       if (raised === null) return { kind: 'lost', why: 'another worker has taken it' };
       claim = raised;
       onRaised(raised);
     }
-    const note = noteAfter(before, claim);
-    const stored = await storeFence(remote, { claim, note, found });
+    const data = dataAfter(before, claim);
+    const stored = await storeFence(remote, { claim, data, found });
     if ('why' in stored) return { kind: 'unstored', why: stored.why };
     const announced = { fence: stored.commit, tip: null, before: { fence: found.commit, tip: found.tip } };
     if (!(await announceFence(database, claim, announced))) return { kind: 'lost', why: 'another worker has taken it' };
@@ -68,7 +68,7 @@ export const takeFence = async (
       };
     if (pushed.kind === 'pushed') {
       await confirmFence(database, claim);
-      return { kind: 'taken', claim, commit: stored.commit, note, tip: found.tip };
+      return { kind: 'taken', claim, commit: stored.commit, data, tip: found.tip };
     }
     own.add(stored.commit);
     if (pushed.kind === 'unknown' && attempt === maxTries - 1)
@@ -77,8 +77,8 @@ export const takeFence = async (
   return { kind: 'unreachable', why: 'other workers keep changing its fence' };
 };
 
-/** The note of a new owner, which continues the run unless a new one was asked for. */
-const noteAfter = (before: FenceNote | null, claim: Claim): FenceNote => {
+/** The data of a new owner, which continues the run unless a new one was asked for. */
+const dataAfter = (before: FenceData | null, claim: Claim): FenceData => {
   const { epoch, owner } = claim;
   const empty = { epoch, owner, run: null, inbox: before?.inbox ?? 0, work: null, settled: null, checkpoints: [] };
   return before === null || startsNewRun(claim) ? empty : { ...before, epoch, owner };
@@ -86,19 +86,19 @@ const noteAfter = (before: FenceNote | null, claim: Claim): FenceNote => {
 
 interface NewFence {
   readonly claim: Claim;
-  readonly note: FenceNote;
+  readonly data: FenceData;
   /** What it replaces. */
   readonly found: FoundFence;
 }
 
-const storeFence = ({ mirror }: Remote, { claim, note, found }: NewFence) => {
+const storeFence = ({ mirror }: Remote, { claim, data, found }: NewFence) => {
   const isNew = startsNewRun(claim);
   return storeFiles({
     mirror,
     ref: mirrored(claim.id, 'next'),
     base: isNew ? null : found.commit,
     files: new Map(),
-    message: fenceMessage(claim.id, note),
+    message: fenceMessage(claim.id, data),
     // A new run replaces the branch. What was on it stays reachable.
     parents: [found.commit, isNew ? found.tip : null].filter((commit) => commit !== null),
   });
@@ -106,7 +106,7 @@ const storeFence = ({ mirror }: Remote, { claim, note, found }: NewFence) => {
 
 interface FoundFence {
   readonly commit: string | null;
-  readonly note: FenceNote | null;
+  readonly data: FenceData | null;
   readonly tip: string | null;
 }
 
@@ -128,17 +128,17 @@ const readFence = async (
   ];
   const problem = wanted.length === 0 ? null : await fetchRefs(remote, wanted);
   if (problem !== null) return { why: problem };
-  if (commit === null) return { commit, tip, note: null };
+  if (commit === null) return { commit, tip, data: null };
   const message = await messageOf(remote.mirror, commit);
-  return message === null ? 'changed' : { commit, tip, note: parseFence(message) };
+  return message === null ? 'changed' : { commit, tip, data: parseFence(message) };
 };
 
 /**
  * An agent that may push could write a fence, and with it the state that the next worker continues. Only what a worker
  * has announced in the database is continued.
  */
-const unknownFence = (claim: Claim, { commit, note }: FoundFence): string | null => {
+const unknownFence = (claim: Claim, { commit, data }: FoundFence): string | null => {
   if (commit === null || startsNewRun(claim)) return null;
-  if (note !== null && [claim.fence, ...claim.open_fences].includes(commit)) return null;
+  if (data !== null && [claim.fence, ...claim.open_fences].includes(commit)) return null;
   return `the state in ${fenceRef(claim.id)} was not written by a worker of this queue: start again with "spool queue add ${claim.id} --fresh"`;
 };

@@ -8,8 +8,8 @@ import { folderNames } from '../files/read.ts';
 import { checkRepository } from '../run/workspace/repository.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { runId } from '../store/run-id.ts';
-import { dropNotes } from '../store/notes.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
+import { dropFileLists } from '../store/file-lists.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
 import { loopOwner } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
@@ -84,10 +84,10 @@ const deleteRuns = async (
 ): Promise<void> => {
   if (tree && !(await dropCheckpoints(tree, change, checkpoints)))
     throw userError('no-git', tree.root, `git failed to delete the checkpoints of ${change}, so its runs were kept`);
-  const record = userRecordFolder(project, change, env);
+  const userState = userStateFolder(project, change, env);
   for (const id of runs) {
     removeSafely(runFolder(project, change, id));
-    dropNotes({ run: id, record });
+    dropFileLists({ run: id, userState });
   }
 };
 

@@ -10,7 +10,7 @@ import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { snapshotTree } from '../git/tree-snapshots/snapshotter.ts';
 import { commitsAfter } from '../store/commits-after.ts';
-import { openNotes } from '../store/notes.ts';
+import { openFileLists } from '../store/file-lists.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { joinLines, pluralise, someOf } from '../text/format.ts';
@@ -131,12 +131,12 @@ interface Planned {
 
 const planFor = async ({ saved, target, env }: RewindRequest): Promise<Planned> => {
   const { project, tree, change, run: runOfChange, checkpoints } = saved;
-  const notes = openNotes({
+  const fileLists = openFileLists({
     run: runOfChange,
     folder: runFolder(project, change, runOfChange),
-    record: saved.recordFolder,
+    userState: saved.userState,
   });
-  const list = parseSkipped(notes.read('skipped.json'));
+  const list = parseSkipped(fileLists.read('skipped.json'));
   const redactor = createRedactor(env);
   const present = await snapshotTree(tree, { skipped: stillSkipped(list), redactor });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');

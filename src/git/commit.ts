@@ -7,13 +7,13 @@ import { toUtf8 } from './paths.ts';
 import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
 import {
   emptyTree,
-  forgetIndexNote,
-  type IndexNote,
+  forgetPendingRefresh,
+  type PendingRefresh,
   withRetries,
-  readIndexNote,
+  readPendingRefresh,
   type Refreshed,
   refreshIndex,
-  writeIndexNote,
+  writePendingRefresh,
 } from './refresh.ts';
 import { copyIndex, headLogSince, headLogSize, isIntact, type WorkTree } from './work-tree.ts';
 
@@ -71,15 +71,15 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
 
   const index = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
   const env = { GIT_INDEX_FILE: index, [tagVariable]: request.tag };
-  const earlier = readIndexNote(tree);
-  const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
+  const earlier = readPendingRefresh(tree);
+  const pending = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
   try {
     await copyIndex(tree.index, index);
     if (hasConflicts(staged)) await git(['read-tree', '--reset', head.tree], { cwd, env });
     const input = indexLines({ staged, toCommit, uncommitted });
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
     if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
-    writeIndexNote(tree, note);
+    writePendingRefresh(tree, pending);
     const logged = headLogSize(tree);
     let isRetry = false;
     const commit = await withRetries(async () => {
@@ -93,11 +93,11 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
     const isCommitted =
       commit.code === 0 || toCommit.every((name) => moved?.get(name)?.new === uncommitted.get(name)?.new);
     if (!isCommitted) {
-      restoreNote(tree, earlier);
+      restorePendingRefresh(tree, earlier);
       return moved !== null && moved.size > 0 ? { kind: 'moved' } : { kind: 'refused', why: reasonOf(commit) };
     }
     if (await undoIfMoved(tree, head.commit, logged)) {
-      restoreNote(tree, earlier);
+      restorePendingRefresh(tree, earlier);
       return { kind: 'moved' };
     }
   } finally {
@@ -106,7 +106,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   return {
     kind: 'committed',
     replaced,
-    index: await refreshIndex(tree, note, { retries: refreshRetries, justCommitted: true }),
+    index: await refreshIndex(tree, pending, { retries: refreshRetries, justCommitted: true }),
   };
 };
 
@@ -131,15 +131,15 @@ type Differences = ReadonlyMap<string, RawDifference>;
 const aboutToCommit = (
   head: string | null,
   { replaced, staged }: { replaced: ReadonlyMap<string, string>; staged: Differences },
-): NonNullable<IndexNote['about']> => ({
+): NonNullable<PendingRefresh['about']> => ({
   head,
   entries: new Map([...replaced].map(([name, entry]) => [name, staged.get(name)?.new ?? entry])),
   staged: new Set([...staged.keys()].filter((name) => !replaced.has(name))),
 });
 
-const restoreNote = (tree: WorkTree, earlier: IndexNote | null): void => {
-  if (earlier === null) return forgetIndexNote(tree);
-  writeIndexNote(tree, earlier);
+const restorePendingRefresh = (tree: WorkTree, earlier: PendingRefresh | null): void => {
+  if (earlier === null) return forgetPendingRefresh(tree);
+  writePendingRefresh(tree, earlier);
 };
 
 const hasConflicts = (staged: Differences) => [...staged.values()].some((each) => each.new === unmerged);

@@ -12,7 +12,7 @@ import type { WorkTree } from './work-tree.ts';
  * the user would revert the work. Before the commit, the entries of the index are saved in the git folder. They are
  * deleted after the refresh, by this process or by the next Spool in the same work tree.
  */
-export interface IndexNote {
+export interface PendingRefresh {
   /** A commit after which the refresh failed. */
   readonly behind: Behind | null;
   /** A commit that is about to be created. */
@@ -44,20 +44,20 @@ export type Refreshed =
     }
   | { readonly kind: 'behind'; readonly why: string };
 
-const indexNoteFile = ({ gitDir }: WorkTree) => join(gitDir, 'spool-index.json');
+const pendingRefreshFile = ({ gitDir }: WorkTree) => join(gitDir, 'spool-index.json');
 
 /** Best effort: on a full disk, the commit fails as well. */
-export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): void => {
-  const note = {
+export const writePendingRefresh = (tree: WorkTree, { behind, about }: PendingRefresh): void => {
+  const pending = {
     v: 1,
     behind: behind && { ...behind, entries: [...behind.entries] },
     about: about && { ...about, entries: [...about.entries], staged: [...about.staged] },
   };
-  const file = indexNoteFile(tree);
+  const file = pendingRefreshFile(tree);
   const draft = `${file}.${crypto.randomUUID()}`;
   try {
     // Replaces a link that an agent may have put there.
-    writeSafely(draft, JSON.stringify(note), 'create');
+    writeSafely(draft, JSON.stringify(pending), 'create');
     renameSafely(draft, file);
   } catch {
     forget(draft);
@@ -65,11 +65,11 @@ export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): vo
   }
 };
 
-/** Returns null if the index is not stale. An incomplete note was written before its commit, and is ignored. */
-export const readIndexNote = (tree: WorkTree): IndexNote | null => {
-  const saved = savedNote(readJson(indexNoteFile(tree)));
+/** Returns null if the index is not stale. One that is incomplete was written before its commit, and is ignored. */
+export const readPendingRefresh = (tree: WorkTree): PendingRefresh | null => {
+  const saved = savedRefresh(readJson(pendingRefreshFile(tree)));
   if (saved === undefined) {
-    forgetIndexNote(tree);
+    forgetPendingRefresh(tree);
     return null;
   }
   const { behind, about } = saved;
@@ -81,7 +81,7 @@ export const readIndexNote = (tree: WorkTree): IndexNote | null => {
 
 const savedEntries = listOf(pairOf(text, text));
 
-const savedNote = object({
+const savedRefresh = object({
   behind: required(orNull(object({ commit: required(text), entries: required(savedEntries) }))),
   about: required(
     orNull(object({ head: required(orNull(text)), entries: required(savedEntries), staged: required(listOf(text)) })),
@@ -89,7 +89,7 @@ const savedNote = object({
 });
 
 /** If it cannot be deleted, the next refresh finds that nothing is left to do. */
-export const forgetIndexNote = (tree: WorkTree): void => forget(indexNoteFile(tree));
+export const forgetPendingRefresh = (tree: WorkTree): void => forget(pendingRefreshFile(tree));
 
 const forget = (file: string): void => {
   try {
@@ -102,35 +102,36 @@ const forget = (file: string): void => {
 interface RefreshOptions {
   /** The number of retries while another process has locked the index. */
   readonly retries: number;
-  /** The commit of the note has just been created. */
+  /** The commit has just been created. */
   readonly justCommitted?: boolean;
 }
 
 /** Updates the index to HEAD for files whose entry is as it was before Spool's commit. Newer staged changes stay. */
 export const refreshIndex = async (
   tree: WorkTree,
-  note: IndexNote,
+  pending: PendingRefresh,
   { retries, justCommitted = false }: RefreshOptions,
 ): Promise<Refreshed> => {
   const cwd = tree.root;
   const differing = await rawIndexDiff(cwd, 'HEAD');
   if (differing === null) return headIsUnborn(tree);
   // The commit does not exist if Spool was killed before it, or if the branch was moved back.
-  const about = note.about !== null && (justCommitted || (await commitOn(cwd, note.about.head))) ? note.about : null;
-  const noted = new Map([...(note.behind?.entries ?? []), ...(about?.entries ?? [])]);
-  const own = [...noted].filter(([name, entry]) => differing.get(name)?.new === entry);
-  const stale = new Map([...own, ...(about === null ? [] : await addedByHooks(cwd, about, { noted, differing }))]);
+  const about =
+    pending.about !== null && (justCommitted || (await commitOn(cwd, pending.about.head))) ? pending.about : null;
+  const saved = new Map([...(pending.behind?.entries ?? []), ...(about?.entries ?? [])]);
+  const own = [...saved].filter(([name, entry]) => differing.get(name)?.new === entry);
+  const stale = new Map([...own, ...(about === null ? [] : await addedByHooks(cwd, about, { saved, differing }))]);
   const names = [...stale.keys()];
   const reset = names.length === 0 ? null : await withRetries(() => resetPaths(cwd, names), retries);
   if (reset !== null && reset.code !== 0) {
-    const commit = (about && (await commitOn(cwd, about.head))) ?? note.behind?.commit ?? 'HEAD';
-    writeIndexNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
+    const commit = (about && (await commitOn(cwd, about.head))) ?? pending.behind?.commit ?? 'HEAD';
+    writePendingRefresh(tree, { behind: { commit, entries: new Map([...saved, ...stale]) }, about: null });
     return { kind: 'behind', why: reasonOf(tree, reset) };
   }
-  const matching = [...noted].filter(([name]) => !differing.has(name));
-  const commit = (about && !justCommitted && (await commitOn(cwd, about.head))) || note.behind?.commit;
+  const matching = [...saved].filter(([name]) => !differing.has(name));
+  const commit = (about && !justCommitted && (await commitOn(cwd, about.head))) || pending.behind?.commit;
   const undone = matching.length === 0 || !commit ? [] : await revertedSince(cwd, commit, matching);
-  forgetIndexNote(tree);
+  forgetPendingRefresh(tree);
   return { kind: 'refreshed', names, undone };
 };
 
@@ -142,12 +143,12 @@ const headIsUnborn = async (tree: WorkTree): Promise<Refreshed> => {
   const { code, stderr } = await git(['rev-parse', '--verify', 'HEAD'], { cwd: tree.root });
   if (code === 0 || !/Needed a single revision/.test(stderr))
     return { kind: 'behind', why: 'git cannot read the index' };
-  forgetIndexNote(tree);
+  forgetPendingRefresh(tree);
   return { kind: 'refreshed', names: [], undone: [] };
 };
 
 interface Candidates {
-  readonly noted: Entries;
+  readonly saved: Entries;
   readonly differing: ReadonlyMap<string, RawDifference>;
 }
 
@@ -155,9 +156,9 @@ interface Candidates {
 const addedByHooks = async (
   cwd: string,
   { head, staged }: AboutToCommit,
-  { noted, differing }: Candidates,
+  { saved, differing }: Candidates,
 ): Promise<(readonly [string, string])[]> => {
-  const others = [...differing].filter(([name]) => !noted.has(name) && !staged.has(name));
+  const others = [...differing].filter(([name]) => !saved.has(name) && !staged.has(name));
   const commit = others.length === 0 ? null : await commitOn(cwd, head);
   const changed = commit === null ? null : await rawDiff(cwd, head ?? (await emptyTree(cwd)), commit);
   return others

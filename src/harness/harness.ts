@@ -20,7 +20,7 @@ export interface Harness {
   readonly capabilities: readonly Capability[];
   /** How to check whether the user is signed in. */
   readonly auth?: Auth;
-  readonly permissions?: Permissions;
+  readonly permissions?: OwnPermissions;
   /** What the user can do about an error of each kind. Permission errors use `permissions.howToAllow`. */
   readonly advice?: Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>>;
   /** What it needs in a sandbox. Without this it gets only the work tree. */
@@ -118,7 +118,7 @@ interface Auth {
   readonly fix: string;
 }
 
-interface Permissions {
+interface OwnPermissions {
   /** Turns permission rules of Spool into its own. Without this it is not told any. */
   readonly ownRules?: TranslateRules;
   /** What it cannot do without --allow-all, for the header of a run. */

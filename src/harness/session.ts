@@ -32,7 +32,7 @@ export interface SessionScope {
   /** null for no sandbox. */
   readonly sandbox: Sandbox | null;
   /** What the agent may do: it is told what it has a form for, and Spool answers what it asks. */
-  readonly permissions: PermissionRules;
+  readonly rules: PermissionRules;
   /** How the process of the agent lives. */
   readonly mode: AgentMode;
   /** Marks the processes of this session that live longer than a turn. */

@@ -36,7 +36,7 @@ const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => 
   const cleanEnv = childEnvironment(env);
   const version = () => knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: turn.sandbox, harness });
   const roots = { root: realPath(turn.cwd), home: env.HOME ?? null };
-  const own = ownRulesOf(harness, turn.permissions, roots);
+  const own = ownRulesOf(harness, turn.rules, roots);
   const args = await harness.launch.args({ ...job, version, asSuperuser: process.getuid?.() === 0 });
   const aborting = new AbortController();
   const abort = (why: AbortReason | null) => {
@@ -46,8 +46,7 @@ const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => 
     allowAll: job.allowAll,
     redactor: turn.redactor,
     // Rules that allow something do not apply to a reviewer.
-    remedyFor: (call: DeniedCall) =>
-      job.isReview ? null : remedyFor(harness, call, { rules: turn.permissions, roots }),
+    remedyFor: (call: DeniedCall) => (job.isReview ? null : remedyFor(harness, call, { rules: turn.rules, roots })),
   };
   const diagnosis = createDiagnosis(harness, advice, (event) => abort(observer.onEvent(event)));
   const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.observe(event));

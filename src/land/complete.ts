@@ -1,10 +1,10 @@
 import { type FlagName, flagOf } from '../config/flags.ts';
 import { commitsBeyond, tipOf } from '../git/branches.ts';
 import type { Project } from '../store/project.ts';
-import { recordedTip } from '../store/user-record/branches.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { isKnown } from '../store/user-record/identity.ts';
-import { asRecorded } from '../store/user-record/steps.ts';
+import { recordedTip } from '../store/user-state/branches.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
+import { isKnown } from '../store/user-state/identity.ts';
+import { asRecorded } from '../store/user-state/steps.ts';
 import { loopOwner, readState } from '../store/state.ts';
 import type { Change } from '../changes/source.ts';
 import { countTasks } from '../changes/tasks/task.ts';
@@ -21,7 +21,7 @@ export const whyIncomplete = async (
   const change = target.id;
   const saved = await readState(project, change);
   if (saved === null) return 'it has no runs';
-  const folder = userRecordFolder(project, change, env);
+  const folder = userStateFolder(project, change, env);
   if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
   const view = asRecorded(folder, saved);
   if (view.workspace !== null && view.workspace.branch !== branch) return `its last run was not on ${branch}`;

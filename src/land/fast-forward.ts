@@ -3,8 +3,8 @@ import { userError } from '../errors.ts';
 import { type DisplacedFiles, displace, untrackedInTheWay } from '../git/displaced.ts';
 import { fastForward } from '../git/move-branch.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
-import { checkpointRecorder } from '../store/user-record/checkpoints.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
+import { checkpointRecorder } from '../store/user-state/checkpoints.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
 import { createBackup } from '../git/checkpoint.ts';
 import { toUtf8 } from '../git/paths.ts';
 import { findWorkTree } from '../git/work-tree.ts';
@@ -22,7 +22,7 @@ import { whileLocked } from './recover.ts';
 /** Fast-forwards the base to the commit, and updates the worktree in which the base is checked out. */
 export const fastForwardBase = async (landing: Landing, commit: string): Promise<void> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  writeLandingInProgress(userRecordFolder(project, change, landing.env), {
+  writeLandingInProgress(userStateFolder(project, change, landing.env), {
     v: 1,
     branch,
     base,

@@ -10,9 +10,9 @@ import { setLandingNote } from '../store/added-context.ts';
 import { stagingWorktree, worktreePath } from '../store/paths.ts';
 import { branchOf } from '../changes/branch.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
-import { recordedBase } from '../store/user-record/branches.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { saveLedger } from '../store/user-record/ledger.ts';
+import { recordedBase } from '../store/user-state/branches.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
+import { saveLedger } from '../store/user-state/ledger.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
 import { readRun, readState } from '../store/state.ts';
 import { lineChanges, pluralise } from '../text/format.ts';
@@ -66,7 +66,7 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
   const size = await sizeOf(landing, [from, commit]);
   const branchOutcome = await cleanUp(landing, commit);
-  dropLandingInProgress(userRecordFolder(project, change, landing.env));
+  dropLandingInProgress(userStateFolder(project, change, landing.env));
   setLandingNote({ project, change, env: landing.env }, null);
   return `Landed ${change} on ${base}: ${size}. ${branchOutcome} Not pushed.`;
 };
@@ -103,7 +103,7 @@ const planLanding = async (request: LandRequest, staging: string): Promise<Landi
 
 /** Returns the branch to land on. The git config decides only if no run has recorded it. */
 const findBase = async ({ project, change, env }: LandRequest, branch: string): Promise<string | null> => {
-  const recorded = recordedBase(userRecordFolder(project, change, env), branch);
+  const recorded = recordedBase(userStateFolder(project, change, env), branch);
   return recorded === undefined ? await configuredBase(project.root, branch) : recorded;
 };
 

@@ -10,7 +10,7 @@ import type { Ledger, Scenario } from '../ralph/proof.ts';
 import { shortCountText } from '../ralph/proof-rows.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { readState } from '../store/state.ts';
-import { readLedger } from '../store/user-record/ledger.ts';
+import { readLedger } from '../store/user-state/ledger.ts';
 import type { Landing } from './landing.ts';
 
 /** What the commands of a landing have proven about what would land. */

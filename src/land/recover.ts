@@ -6,7 +6,7 @@ import { toUtf8 } from '../git/paths.ts';
 import { gitDirOf } from '../git/work-tree.ts';
 import { baseOf, bytesOf, isTaskList, mergeCopies } from '../changes/copies.ts';
 import { lockTree } from '../store/run-lock.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
 import { readLandingInProgress, type LandingInProgress } from '../store/landing-in-progress.ts';
 import { planEdits, writeEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
@@ -31,7 +31,7 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
   const [backup, name] = [toUtf8(left.name), toUtf8(left.original)];
   const path = name.slice(prefix.length);
   const [mine, theirs] = [bytesOf(baseWorktree, backup), bytesOf(baseWorktree, name)];
-  const from = readLandingInProgress(userRecordFolder(project, change, landing.env))?.from ?? null;
+  const from = readLandingInProgress(userStateFolder(project, change, landing.env))?.from ?? null;
   const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(baseWorktree, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
@@ -48,7 +48,7 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
 /** Returns the landing that was killed after it had moved the base; null if there is none. */
 export const interruptedMove = async (landing: Landing): Promise<LandingInProgress | null> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  const inProgress = readLandingInProgress(userRecordFolder(project, change, landing.env));
+  const inProgress = readLandingInProgress(userStateFolder(project, change, landing.env));
   if (inProgress?.branch !== branch || inProgress.base !== base || inProgress.tip !== tip) return null;
   return (await commitsBeyond(project.root, baseTip, inProgress.to)) === 0 ? inProgress : null;
 };

@@ -20,7 +20,7 @@ export interface LeftOver {
  * Lists the agent and everything that it started so far. To be called before each turn, when the agent has answered
  * `session/new`: its servers run by then, and no tool does. Linux only; elsewhere the list is empty.
  */
-export const noteBaseline = (tag: string): Baseline => {
+export const takeBaseline = (tag: string): Baseline => {
   const all = readProcesses();
   const family = familyOf(tag, all);
   return { processes: new Map(family.map(({ pid, start }) => [pid, start])) };

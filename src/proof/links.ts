@@ -36,7 +36,7 @@ export const linkScenarios = ({ scenarios, sources, results, elsewhere = new Set
   const others = new Set([...elsewhere].map(fold));
   const tests = new Map(scenarios.map(({ id }): [string, LinkedTest[]] => [id, []]));
   const unknown = new Map<string, { readonly id: string; readonly where: string }>();
-  const note = (id: string, where: string) => {
+  const addUnknown = (id: string, where: string) => {
     if (!others.has(fold(id)) && !unknown.has(fold(id))) unknown.set(fold(id), { id, where });
   };
   const resultsOf = createMatcher(results);
@@ -44,7 +44,7 @@ export const linkScenarios = ({ scenarios, sources, results, elsewhere = new Set
   for (const { id: given, file, line, test } of sources) {
     const id = known.get(fold(given));
     if (id === undefined) {
-      note(given, `${file}:${line}`);
+      addUnknown(given, `${file}:${line}`);
       continue;
     }
     const found = resultsOf({ file, test });
@@ -65,7 +65,7 @@ export const linkScenarios = ({ scenarios, sources, results, elsewhere = new Set
     for (const given of new Set(referencesIn(result.title))) {
       const id = longestKnown(given, (each) => known.has(each) || others.has(each));
       const own = id === null ? undefined : known.get(id);
-      if (id === null) note(given, result.title);
+      if (id === null) addUnknown(given, result.title);
       if (own === undefined || covered.get(own)?.has(result)) continue;
       tests.get(own)!.push({ title: result.title, file: result.file, line: null, results: [result] });
     }

@@ -5,7 +5,7 @@ import type { ScenarioProof } from '../ralph/proof.ts';
 import { onWorker } from '../ralph/proof-rows.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import type { Project } from '../store/project.ts';
-import { readLedger } from '../store/user-record/ledger.ts';
+import { readLedger } from '../store/user-state/ledger.ts';
 
 /**
  * Returns why a change is not proven, by the ledger of its last gate and the scenarios as they are now; null if every

@@ -12,8 +12,8 @@ import type { ChangeRef } from '../store/change-ref.ts';
 import { newPrivateFolder } from '../store/folders.ts';
 import { worktreePath } from '../store/paths.ts';
 import { readRun } from '../store/state.ts';
-import { recordedBase } from '../store/user-record/branches.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
+import { recordedBase } from '../store/user-state/branches.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
 import { someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { githubAddress } from './github-address.ts';
@@ -96,7 +96,7 @@ const planPublication = async (request: PublishRequest): Promise<Publication> =>
   const tip = await tipOf(project.root, branch);
   if (tip === null)
     throw userError('no-branch', branch, 'publish', commandLine('spool', 'ralph', '--change', change, '--worktree'));
-  const recorded = recordedBase(userRecordFolder(project, change, env), branch);
+  const recorded = recordedBase(userStateFolder(project, change, env), branch);
   // A branch that no run has used may be any branch of the user.
   if (recorded === undefined && branch !== branchOf(change))
     throw userError('own-branch', branch, 'no run of this change on it is known here');

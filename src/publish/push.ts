@@ -3,8 +3,8 @@ import { fetchRefs, pushRefs, readRemoteRefs, type Remote } from '../git/remote.
 import { borrowObjects, isAncestorInMirror } from '../git/mirror.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import { openPrivateMirror } from '../store/private-mirror.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { hasPushed, recordPush } from '../store/user-record/pushes.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
+import { hasPushed, recordPush } from '../store/user-state/pushes.ts';
 
 export interface PushRequest extends ChangeRef {
   readonly branch: string;
@@ -41,7 +41,7 @@ export const readRemoteBranch = async ({ project, env, branch, url }: PushReques
  */
 export const pushBranch = async (request: PushRequest, { remote, commit }: RemoteBranch): Promise<boolean> => {
   const { branch, tip, remoteName } = request;
-  const folder = userRecordFolder(request.project, request.change, request.env);
+  const folder = userStateFolder(request.project, request.change, request.env);
   if (commit === tip) return false;
   const isOwn =
     commit === null || hasPushed(folder, branch, commit) || (await isBehind(remote, { branch, commit, tip }));

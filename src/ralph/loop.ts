@@ -5,7 +5,7 @@ import { nextAttempt } from './next-attempt.ts';
 import { nextStep, stopByPromise } from './next-step.ts';
 import { type AgentChoice, agentKey, type RunPlan } from './plan.ts';
 import type { IterationRecord } from './record.ts';
-import { type Attempt, passGate } from './run-iteration.ts';
+import { type IterationAttempt, passGate } from './run-iteration.ts';
 
 /** The state in which a run starts or resumes. */
 export interface LoopState {
@@ -52,7 +52,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
   }
 };
 
-const resumedAttempt = ({ agents }: RunPlan, ended: IterationRecord): Attempt => {
+const resumedAttempt = ({ agents }: RunPlan, ended: IterationRecord): IterationAttempt => {
   const { harness, model } = ended;
   const agent = agents.find((one) => agentKey(one) === agentKey(ended)) ?? { harness, model };
   return { agent, ended, isResumed: true };

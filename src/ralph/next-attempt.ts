@@ -6,7 +6,7 @@ import { allUsage, type LoopHost, nowMs } from './loop-host.ts';
 import { outOfIterations } from './next-step.ts';
 import { type AgentChoice, agentKey, type RunPlan } from './plan.ts';
 import type { IterationRecord } from './record.ts';
-import { type Attempt, runIteration } from './run-iteration.ts';
+import { type IterationAttempt, runIteration } from './run-iteration.ts';
 import type { RunTotals } from './totals.ts';
 
 interface Before {
@@ -20,7 +20,7 @@ export const nextAttempt = async (
   plan: RunPlan,
   { pool, last, earlier }: Before,
   host: LoopHost,
-): Promise<Attempt | { readonly stop: Stop }> => {
+): Promise<IterationAttempt | { readonly stop: Stop }> => {
   for (;;) {
     const early = stopBefore(plan, last, host);
     if (early) return { stop: early };

@@ -72,7 +72,7 @@ export const runIteration = async (
 };
 
 /** An iteration whose agent has ended. */
-export interface Attempt {
+export interface IterationAttempt {
   readonly agent: AgentChoice;
   readonly ended: IterationRecord;
   /** Its gate was interrupted, and only the gate is run again. */
@@ -85,7 +85,7 @@ export interface Attempt {
  */
 export const passGate = async (
   plan: RunPlan,
-  attempt: Pick<Attempt, 'ended' | 'isResumed'>,
+  attempt: Pick<IterationAttempt, 'ended' | 'isResumed'>,
   host: LoopHost,
 ): Promise<IterationRecord | null> => {
   const ended = rejectUnread(attempt.ended, host.contextId());

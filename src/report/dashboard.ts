@@ -29,7 +29,7 @@ export interface Outcome {
   /** null if the change was not started. */
   readonly view: RunView | null;
   /** Why it was not started, or another remark. */
-  readonly note: string | null;
+  readonly detail: string | null;
 }
 
 export interface Dashboard {
@@ -252,7 +252,7 @@ const outcomeColumns: readonly Column<Outcome>[] = [
   { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)), drop: 2 },
   { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)), drop: 4 },
   { title: 'cost', numeric: true, value: ({ view }) => costText(view && spentUsage(view)) || '-', drop: 1 },
-  { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '', min: 16 },
+  { title: 'where', value: ({ view, detail }) => detail ?? view?.workspace?.branch ?? '', min: 16 },
 ];
 
 /** Renders the final table, one line per change, as wide as an interactive terminal. */

@@ -10,8 +10,8 @@ import { readTasks } from '../changes/tasks/read.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/modules.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { asRecorded } from '../store/user-record/steps.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
+import { asRecorded } from '../store/user-state/steps.ts';
 import { loopOwner, queuedBy } from '../store/state.ts';
 import { countTasks } from '../changes/tasks/task.ts';
 import { currentTasks, lastSaved } from '../changes/tasks/current.ts';
@@ -110,7 +110,7 @@ const lastRunOf = async (project: Project, id: string, env: NodeJS.ProcessEnv): 
   const found = await lastSaved(project, id);
   if (found === null) return { saved: null, lastRun: unreadable, damage: null };
   const { view: saved, damage } = found;
-  const lastRun = saved && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved)));
+  const lastRun = saved && (await describe(project, id, asRecorded(userStateFolder(project, id, env), saved)));
   return { saved, lastRun, damage };
 };
 

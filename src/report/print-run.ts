@@ -90,18 +90,18 @@ const withPresence = (view: RunView, isDeleted: boolean): RunView => {
   return isDeleted ? { ...rest, changeDeleted: true } : rest;
 };
 
-/** Compares a finished run with the record in the user's folder. Imported only when needed, for a fast start. */
+/** Compares a finished run with the user state. Imported only when needed, for a fast start. */
 const confirmed = async (
   change: string,
   saved: RunView,
   { project, terminal, env }: Pick<StatusRequest, 'project' | 'terminal' | 'env'>,
 ): Promise<RunView> => {
-  const [{ asRecorded }, { isKnown }, { userRecordFolder }] = await Promise.all([
-    import('../store/user-record/steps.ts'),
-    import('../store/user-record/identity.ts'),
-    import('../store/user-record/folder.ts'),
+  const [{ asRecorded }, { isKnown }, { userStateFolder }] = await Promise.all([
+    import('../store/user-state/steps.ts'),
+    import('../store/user-state/identity.ts'),
+    import('../store/user-state/folder.ts'),
   ]);
-  const folder = userRecordFolder(project, change, env);
+  const folder = userStateFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
     say(terminal, `The last run of ${change} was not started here. Only its state.json says that it is complete.`);
   const view = asRecorded(folder, saved);

@@ -10,7 +10,7 @@ import type { StatusRequest } from './print-run.ts';
 export interface RemoteRuns {
   readonly rows: readonly RunRow[];
   /** Lines about workers. */
-  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** Prints the last run of every change, running ones first. Those of archived changes only on request. */
@@ -29,5 +29,5 @@ export const printRuns = async (
   const hidden = rows.length - shown.length;
   const kinds = rows.some((row) => row.deleted && !isListed(row)) ? 'archived or deleted' : 'archived';
   const more = hidden === 0 ? [] : [`${pluralise(hidden, 'run')} of ${kinds} changes (--all shows them)`];
-  terminal.printResult(`${[...table, ...more, ...(remote?.notes ?? [])].join('\n')}\n`);
+  terminal.printResult(`${[...table, ...more, ...(remote?.warnings ?? [])].join('\n')}\n`);
 };

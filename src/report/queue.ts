@@ -31,12 +31,12 @@ export const queueColumns = ({ showProject }: { readonly showProject: boolean })
     value: ({ claimed_at, now }) => (claimed_at ? timeAgo(claimed_at.toISOString(), now) : '-'),
     drop: 5,
   },
-  { title: 'note', value: noteText, min: 20, drop: 1 },
+  { title: 'detail', value: detailText, min: 20, drop: 1 },
 ];
 
 const stateText = ({ state, is_silent }: QueueRow): string => (is_silent ? 'silent' : state);
 
-export const noteText = ({ state, detail, priority, available_at, blocked_by, is_silent, now }: QueueRow): string => {
+export const detailText = ({ state, detail, priority, available_at, blocked_by, is_silent, now }: QueueRow): string => {
   if (is_silent) return 'no sign of its worker; another one takes over';
   if (state === 'waiting' && available_at > now) return `until ${dayTime(available_at, now)}: ${detail ?? ''}`;
   if (blocked_by !== null) return `waits for ${blocked_by}, which changes the same requirement`;

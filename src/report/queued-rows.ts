@@ -1,7 +1,7 @@
 import { spentUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { dayTime, timeAgo } from '../text/format.ts';
-import { noteText } from './queue.ts';
+import { detailText } from './queue.ts';
 import { type QueuedChange, statusOfQueued, timesNow } from './queued-run.ts';
 import type { RunRow } from './read-run-rows.ts';
 import { steeringText } from './steering.ts';
@@ -54,7 +54,7 @@ const activityOf = (row: QueuedChange, view: RunView | null): string | null => {
   const steering = row.state === 'running' && view?.status === 'running' ? steeringText(view) : null;
   const state = row.state === 'waiting' || row.state === 'paused' || row.state === 'stopped' ? row.state : '';
   const since = row.state === 'running' && row.claimed_at !== null ? `since ${dayTime(row.claimed_at, row.now)}` : '';
-  const what = [state, noteText(row)].filter(Boolean).join(' ');
+  const what = [state, detailText(row)].filter(Boolean).join(' ');
   return [[where, since].filter(Boolean).join(' '), steering ?? '', what].filter(Boolean).join('; ') || null;
 };
 

@@ -9,7 +9,7 @@ import { truncate } from './shorten.ts';
 export interface WatchState {
   readonly rows: readonly RunRow[];
   /** Lines about the queue and its workers, above the last one. */
-  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
   /** The change of the selected row. */
   readonly selected: string | null;
   /** The last line: a question, an answer or the keys. */
@@ -17,16 +17,16 @@ export interface WatchState {
   readonly now: Date;
 }
 
-const maxNotes = 3;
+const maxWarnings = 3;
 
 /** Renders the screen of `spool watch`: as many lines as it has at most, none of them wider. */
 export const renderWatch = (
-  { rows, notes, selected, footer, now }: WatchState,
+  { rows, warnings, selected, footer, now }: WatchState,
   { style, columns, symbols, height }: Canvas & { readonly height: number },
 ): string[] => {
   const fit = (line: string) => symbols.replace(truncate(line, columns - 1, '…'));
-  const shownNotes = notes.slice(0, maxNotes);
-  const shown = around(rows, selected, Math.max(1, height - 6 - shownNotes.length));
+  const shownWarnings = warnings.slice(0, maxWarnings);
+  const shown = around(rows, selected, Math.max(1, height - 6 - shownWarnings.length));
   const [titles = '', ...lines] = renderRunsTable(shown, now, { style, columns: columns - 3, symbols });
   const hidden = rows.length - shown.length;
   return [
@@ -36,7 +36,7 @@ export const renderWatch = (
     ...lines.map((line, index) => `${shown[index]!.change === selected ? style('bold', '>') : ' '} ${line}`),
     ...(hidden > 0 ? [style('dim', fit(`  ${hidden} more`))] : []),
     '',
-    ...shownNotes.map((note) => style('yellow', fit(note))),
+    ...shownWarnings.map((warning) => style('yellow', fit(warning))),
     fit(footer),
   ];
 };

@@ -6,9 +6,9 @@ import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { type BatchQueue, openBatchQueue } from '../store/batch-queue.ts';
 import { tasksOf } from '../changes/tasks/current.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { isKnown } from '../store/user-record/identity.ts';
-import { asRecorded } from '../store/user-record/steps.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
+import { isKnown } from '../store/user-state/identity.ts';
+import { asRecorded } from '../store/user-state/steps.ts';
 import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks/task.ts';
 import type { Usage } from '../ralph/agent-events.ts';
@@ -42,7 +42,7 @@ export interface BatchOutcome {
   /** The last run of the change; null if there is none. */
   readonly view: RunView | null;
   /** Why it was not started. */
-  readonly note: string | null;
+  readonly detail: string | null;
   /** Another process has removed it from the queue. */
   readonly isRemoved?: true;
 }
@@ -94,14 +94,14 @@ const unstartedOutcome =
   (queue: Pick<BatchQueue, 'dequeue'>) =>
   ({ spec }: QueuedChange): BatchOutcome => {
     const change = idOf(spec);
-    return queue.dequeue(change) ? { change, result: null, view: null, note: 'interrupted' } : removedOutcome(change);
+    return queue.dequeue(change) ? { change, result: null, view: null, detail: 'interrupted' } : removedOutcome(change);
   };
 
 const removedOutcome = (change: string): BatchOutcome => ({
   change,
   result: null,
   view: null,
-  note: 'removed from the queue',
+  detail: 'removed from the queue',
   isRemoved: true,
 });
 
@@ -178,10 +178,10 @@ const createRunner = (
     const onStopSignals = () => ({ ...stopSignals, dispose: () => {} });
     try {
       const result = await startRun(spec, { ...services, reporter, onStopSignals, person: null, batch });
-      return { change, result, view: result.view, note: null };
+      return { change, result, view: result.view, detail: null };
     } catch (error) {
       services.onError(change, error);
-      return { change, result: null, error, view: asFailed(last), note: null };
+      return { change, result: null, error, view: asFailed(last), detail: null };
     }
   };
 };
@@ -193,15 +193,15 @@ const asFailed = (view: RunView | null): RunView | null => view && { ...view, st
 const alreadyComplete = async (
   { project, target }: RunSpec,
   env: NodeJS.ProcessEnv,
-): Promise<{ view: RunView; note: string } | null> => {
+): Promise<{ view: RunView; detail: string } | null> => {
   const saved = await readState(project, target.id).catch(() => null);
-  const folder = userRecordFolder(project, target.id, env);
+  const folder = userStateFolder(project, target.id, env);
   const view = saved && asRecorded(folder, saved);
   if (view?.status !== 'complete' || (await hasNewTasks(project, target, view))) return null;
-  const note = isKnown(folder, view)
+  const detail = isKnown(folder, view)
     ? 'already complete (--fresh to run it again)'
     : 'already complete according to its state.json, but it was not run here (--fresh to run it again)';
-  return { view, note };
+  return { view, detail };
 };
 
 const hasNewTasks = async (project: Project, target: Change, { tasks }: RunView): Promise<boolean> =>

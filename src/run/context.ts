@@ -6,7 +6,7 @@ import type { Project } from '../store/project.ts';
 import type { Change } from '../changes/source.ts';
 import type { Copies } from '../changes/copies.ts';
 import type { Guard } from '../guard/guard.ts';
-import type { Notes } from '../store/notes.ts';
+import type { FileLists } from '../store/file-lists.ts';
 import { type ChangeLock } from '../store/run-lock.ts';
 import { makeRunFolder } from '../store/folders.ts';
 import type { Emit } from '../ralph/events.ts';
@@ -48,7 +48,7 @@ export interface RunContext {
   readonly copies: Copies;
   /** The folder with the prompts and logs of this run. */
   readonly folder: string;
-  readonly notes: Notes;
+  readonly fileLists: FileLists;
   readonly lock: ChangeLock;
   readonly emit: Emit;
   readonly view: () => RunView;

@@ -25,7 +25,7 @@ export interface EmitterParts {
   /** Called with a notice that comes after the end of the run, which belongs to no event. */
   readonly warn: (text: string) => void;
   readonly elapsedMs: () => number;
-  readonly record: RunRecorder;
+  readonly recorder: RunRecorder;
   readonly redactor: Redactor;
 }
 
@@ -107,14 +107,14 @@ const restartWait = (view: RunView): RunView => ({
 
 /** Reduces the event to the view, and saves it. */
 const applyEvent = (state: EmitterState, event: RunEvent): void => {
-  const { project, record, clean } = state;
+  const { project, recorder, clean } = state;
   const next = reduceView(state.view, event);
-  if (event.type === 'run-started') record.starting(next, publicView(next, clean));
-  if (event.type === 'run-ended') record.ending(next);
+  if (event.type === 'run-started') recorder.starting(next, publicView(next, clean));
+  if (event.type === 'run-ended') recorder.ending(next);
   if (savedLater.has(event.type)) state.view = next;
   else if (next !== state.view) save(state, next);
   if (event.type !== 'run-started') return;
-  record.started(state.view);
+  recorder.started(state.view);
   writeStart(project, publicView(state.view, clean));
 };
 

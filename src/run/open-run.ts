@@ -3,8 +3,8 @@ import { allAgents } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { makeRunFolder } from '../store/folders.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
-import { confirmRun, recordEnd, recordRun } from '../store/user-record/steps.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
+import { confirmRun, recordEnd, recordRun } from '../store/user-state/steps.ts';
 import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { readState } from '../store/state.ts';
@@ -99,7 +99,7 @@ const openRecording = (
   const folder = makeRunFolder(project, plan.change, plan.run);
   const redactor = createRedactor({ ...env, SPOOL_NOTIFY: spec.options.notify.join('\n') });
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + stopwatch.elapsedMs());
-  const record = userRecordFolder(project, plan.change, env);
+  const userState = userStateFolder(project, plan.change, env);
   const emitter = createEmitter({
     project,
     planned,
@@ -107,10 +107,10 @@ const openRecording = (
     report: reporter.onEvent,
     warn: reporter.warn,
     elapsedMs,
-    record: {
-      starting: (view, written) => recordRun(record, view, written),
-      started: (view) => confirmRun(record, view),
-      ending: (view) => recordEnd(record, view),
+    recorder: {
+      starting: (view, written) => recordRun(userState, view, written),
+      started: (view) => confirmRun(userState, view),
+      ending: (view) => recordEnd(userState, view),
     },
     redactor,
   });

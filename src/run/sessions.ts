@@ -34,9 +34,9 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
   const all = rulesOf(options);
   // Everything that is not denied is allowed anyway.
   const rules = context.plan.allowAll ? { ...all, allow: [] } : all;
-  const open = (harness: Harness, permissions: PermissionRules, { cwd, more, mode }: Opening): AgentSession => {
+  const open = (harness: Harness, rules: PermissionRules, { cwd, more, mode }: Opening): AgentSession => {
     const asksSpool = mode !== 'cold' || harness.acp?.only === true;
-    const untold = untoldRules(harness, permissions, { root: realPath(cwd), home: env.HOME ?? null, asksSpool });
+    const untold = untoldRules(harness, rules, { root: realPath(cwd), home: env.HOME ?? null, asksSpool });
     if (untold !== null) onNotice(untold);
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
@@ -46,7 +46,7 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
       stopSignals,
       redactor,
       sandbox,
-      permissions,
+      rules,
       mode,
       tag,
       onNotice,

@@ -9,8 +9,8 @@ import { withProcessScope } from '../process/scope.ts';
 import type { Emit } from '../ralph/events.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';
 import type { RunResult } from '../ralph/view.ts';
-import { recordTip } from '../store/user-record/branches.ts';
-import { userRecordFolder } from '../store/user-record/folder.ts';
+import { recordTip } from '../store/user-state/branches.ts';
+import { userStateFolder } from '../store/user-state/folder.ts';
 import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeadline } from './deadline.ts';
@@ -96,7 +96,7 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
  * What was changed with --allow-tampering is still known to `spool archive`.
  */
 const recordComplete = async ({ project, plan, workspace, guard, env }: RunContext): Promise<void> => {
-  const folder = userRecordFolder(project, plan.change, env);
+  const folder = userStateFolder(project, plan.change, env);
   createFolder(folder);
   if (!plan.gate.allowTampering || guard.check().length === 0) forgetGoal(folder);
   const tip = workspace.branch === null ? null : await tipOf(project.root, workspace.branch);

@@ -120,15 +120,15 @@ const rulesOf = ({ writable, guarded, creatable, hidden }: Policy) => {
  */
 const watchForbidden = (rules: Rules, links: LinkWatch, { env, notify }: EnterContext) => {
   const identities = identitiesOf(rules.readOnly);
-  const note = saveForbidden(env, { absent: rules.absent, known: links.known });
+  const saved = saveForbidden(env, { absent: rules.absent, known: links.known });
   return (hasEnded: boolean): UserError | null => {
     // First of all, because git must not run if one of them is left.
     const refused = links.refuseNew();
     const { moved, left } = quarantinePlanted(rules.absent);
     for (const text of [...replacedSince(identities), ...moved]) notify(text);
-    if (left.length > 0 || refused?.areGone === false) note.handOver();
+    if (left.length > 0 || refused?.areGone === false) saved.handOver();
     // Otherwise the next Spool checks again.
-    else if (hasEnded) note.forget();
+    else if (hasEnded) saved.forget();
     if (refused !== null) return refused.error;
     return left[0] === undefined ? null : refuseLeft(left[0]);
   };

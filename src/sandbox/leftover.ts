@@ -27,7 +27,7 @@ import { areAllRemoved, type KnownLinks, type PlantedLink, removeNewLinks } from
  * Paths and links that must not be created while a process is in the sandbox. Written for the next Spool, in case this
  * one is killed before it checks them, or cannot remove them.
  */
-interface Note {
+interface Forbidden {
   readonly pid: number;
   /** The start of that process, or a word that no process has. */
   readonly start: string | null;
@@ -42,7 +42,7 @@ interface SavedLinks {
   readonly known: readonly (readonly [string, string])[];
 }
 
-export interface SavedNote {
+export interface SavedForbidden {
   /** Call when everything was checked and nothing is left. */
   forget(): void;
   /** Call when something is left: from now on, every Spool checks again. */
@@ -52,22 +52,22 @@ export interface SavedNote {
 export const saveForbidden = (
   env: NodeJS.ProcessEnv,
   { absent, known }: { absent: readonly AbsentPath[]; known: KnownLinks | null },
-): SavedNote => {
+): SavedForbidden => {
   const folder = folderOf(env);
   const file = join(folder, `${crypto.randomUUID()}.json`);
   const links = known && { area: known.area, known: [...known.links] };
-  const note: Note = { pid: process.pid, start: processStart(process.pid), absent, links };
+  const forbidden: Forbidden = { pid: process.pid, start: processStart(process.pid), absent, links };
   createFolder(folder);
-  replaceSafely(file, JSON.stringify(note));
+  replaceSafely(file, JSON.stringify(forbidden));
   return {
     forget: () => removeSafely(file),
-    handOver: () => replaceSafely(file, JSON.stringify({ ...note, start: 'ended' })),
+    handOver: () => replaceSafely(file, JSON.stringify({ ...forbidden, start: 'ended' })),
   };
 };
 
 /**
  * Moves away protected paths and removes links that were created in sandboxes whose Spool was killed. Returns a line
- * for each, and for each unreadable note, as after a full disk. git is not run where a link may be left.
+ * for each, and for each unreadable file, as after a full disk. git is not run where a link may be left.
  */
 export const quarantineLeftovers = (env: NodeJS.ProcessEnv): string[] => {
   const folder = folderOf(env);
@@ -82,16 +82,16 @@ const quarantine = (file: string): string[] => {
   const content = readSafely(file)?.toString('utf8');
   // Another Spool has just handled it.
   if (content === undefined) return [];
-  const note = noteShape(parseJson(content));
-  if (note === undefined) return [failed(file, 'its record is damaged')];
-  if (processStart(note.pid) === note.start) return [];
-  const { moved, left } = quarantinePlanted(note.absent);
-  const links = note.links === null ? { lines: [], areGone: true } : removeLinks(note.links);
+  const forbidden = forbiddenShape(parseJson(content));
+  if (forbidden === undefined) return [failed(file, 'the file is damaged')];
+  if (processStart(forbidden.pid) === forbidden.start) return [];
+  const { moved, left } = quarantinePlanted(forbidden.absent);
+  const links = forbidden.links === null ? { lines: [], areGone: true } : removeLinks(forbidden.links);
   if (left.length === 0 && links.areGone) removeSafely(file);
   return [...moved, ...links.lines, ...left.map(({ path, why }) => failed(file, `${path}: ${why}`))];
 };
 
-const noteShape: Shape<Note> = object<Note>({
+const forbiddenShape: Shape<Forbidden> = object<Forbidden>({
   pid: required(count),
   start: required(orNull(text)),
   absent: required(listOf(object<AbsentPath>({ path: required(text), way: required(listOf(text)) }))),

@@ -4,7 +4,7 @@ import { systemProblem } from '../errors.ts';
 import { byteEntries, pathBytes } from '../files/bytes.ts';
 import { isMissing } from '../files/checks.ts';
 import { isWithin } from '../process/which.ts';
-import type { Grant } from './permissions.ts';
+import type { Grant } from './folder-modes.ts';
 
 /** Where links lead git astray. All paths are in latin1, without links. */
 export interface LinkArea {

@@ -5,7 +5,7 @@ import { displayPath, latin1Path, pathBytes } from '../files/bytes.ts';
 import { guardGit } from '../git/call/guards.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { findLinks, type FoundLinks, type LinkArea } from './links.ts';
-import { type Grant, grantReach, withGrants } from './permissions.ts';
+import { type Grant, grantReach, withGrants } from './folder-modes.ts';
 
 /*
  * git writes through symbolic links in its folders: one planted in the sandbox would lead Spool's git out of the

@@ -6,7 +6,7 @@ import { isMissing } from '../files/checks.ts';
 import { isSameFile } from '../files/stamp.ts';
 import { isWithin } from '../process/which.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { grantReach, withGrants } from './permissions.ts';
+import { grantReach, withGrants } from './folder-modes.ts';
 
 /** Identifies files by path, to detect replaced ones later. */
 export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, Stats> =>

@@ -7,12 +7,12 @@ import { endsMidLine } from '../files/line-end.ts';
 import { createFolder } from '../files/folders.ts';
 import { openSafely, readAll, readSafely, replaceSafely, writeSafely } from '../files/safe.ts';
 import type { ChangeRef } from './change-ref.ts';
-import { hasOtherRuns, userRecordFolder } from './user-record/folder.ts';
+import { hasOtherRuns, userStateFolder } from './user-state/folder.ts';
 import { makeRalphFolder } from './folders.ts';
-import { contextFile, landingNoteFile, recordedContextFile } from './paths.ts';
+import { contextFile, landingNoteFile, userContextFile } from './paths.ts';
 
 const fileOf = ({ project, change }: ChangeRef) => contextFile(project, change);
-const recordFile = ({ project, change, env }: ChangeRef) => recordedContextFile(userRecordFolder(project, change, env));
+const userFile = ({ project, change, env }: ChangeRef) => userContextFile(userStateFolder(project, change, env));
 
 export interface Context {
   /** The text that the user has added; null if there is none. */
@@ -22,7 +22,7 @@ export interface Context {
 }
 
 export const loadContext = (of: ChangeRef): Context => {
-  const [shown, text] = [textIn(fileOf(of)), textIn(recordFile(of))];
+  const [shown, text] = [textIn(fileOf(of)), textIn(userFile(of))];
   return { text, isEdited: linesOf(shown) !== linesOf(text) };
 };
 
@@ -49,8 +49,8 @@ const linesOf = (text: string | null): string =>
 /** Appends in one write, so that concurrent additions do not mix. */
 export const addContext = (of: ChangeRef, text: string): void => {
   makeRalphFolder(of.project, of.change);
-  createFolder(dirname(recordFile(of)));
-  for (const path of [recordFile(of), fileOf(of)]) append(path, text);
+  createFolder(dirname(userFile(of)));
+  for (const path of [userFile(of), fileOf(of)]) append(path, text);
 };
 
 const append = (path: string, text: string): void => {
@@ -65,32 +65,32 @@ const append = (path: string, text: string): void => {
 
 export const clearContext = (of: ChangeRef): void => {
   makeRalphFolder(of.project, of.change);
-  createFolder(dirname(recordFile(of)));
-  for (const path of [fileOf(of), recordFile(of)]) writeSafely(path, '');
+  createFolder(dirname(userFile(of)));
+  for (const path of [fileOf(of), userFile(of)]) writeSafely(path, '');
 };
 
 /**
- * Records a context.txt that has no record yet. Called before an agent works: the user has written the file, unless it
- * came with the repository or agents have worked in the project before.
+ * Records a context.txt that the user state does not have yet. Called before an agent works: the user has written the
+ * file, unless it came with the repository or agents have worked in the project before.
  */
 export const adoptContext = async (of: ChangeRef): Promise<void> => {
-  if (textIn(recordFile(of)) !== null) return;
+  if (textIn(userFile(of)) !== null) return;
   const text = textIn(fileOf(of)) ?? '';
   const isUsers =
-    text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, fileOf(of))));
-  createFolder(dirname(recordFile(of)));
-  writeSafely(recordFile(of), isUsers ? text : '');
+    text === '' || !(hasOtherRuns(dirname(userFile(of))) || (await isTracked(of.project.root, fileOf(of))));
+  createFolder(dirname(userFile(of)));
+  writeSafely(userFile(of), isUsers ? text : '');
 };
 
 /** Accepts context.txt as the text of the user. Returns false if nothing has changed. */
 export const acceptContext = (of: ChangeRef): boolean => {
   if (!loadContext(of).isEdited) return false;
-  createFolder(dirname(recordFile(of)));
-  replaceSafely(recordFile(of), textIn(fileOf(of)) ?? '');
+  createFolder(dirname(userFile(of)));
+  replaceSafely(userFile(of), textIn(fileOf(of)) ?? '');
   return true;
 };
 
-const noteFile = ({ project, change, env }: ChangeRef) => landingNoteFile(userRecordFolder(project, change, env));
+const noteFile = ({ project, change, env }: ChangeRef) => landingNoteFile(userStateFolder(project, change, env));
 
 /** Replaces the line that Spool itself adds to the context when a landing fails. null removes it. */
 export const setLandingNote = (of: ChangeRef, note: string | null): void => {
@@ -106,7 +106,7 @@ export const setLandingNote = (of: ChangeRef, note: string | null): void => {
 
 /** Removes a line by overwriting it with blanks, so that a concurrent addition is not lost. */
 const dropFromContext = (of: ChangeRef, line: string): void => {
-  for (const path of [fileOf(of), recordFile(of)]) if (existsSync(path)) blank(path, line);
+  for (const path of [fileOf(of), userFile(of)]) if (existsSync(path)) blank(path, line);
 };
 
 const blank = (path: string, meant: string): void => {

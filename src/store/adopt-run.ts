@@ -6,11 +6,11 @@ import { adoptHandover } from './handover.ts';
 import { checkpointsFile, historyFile, stepsFile, tipsFile } from './paths.ts';
 import { writeStart, writeState } from './save-state.ts';
 import { withWorkspace, writeTransferred } from './transfer.ts';
-import { recordBase } from './user-record/branches.ts';
-import { userRecordFolder } from './user-record/folder.ts';
-import { saveVersion } from './user-record/identity.ts';
-import { adoptLedger } from './user-record/ledger.ts';
-import { appendLine, linesIn } from './user-record/lines.ts';
+import { recordBase } from './user-state/branches.ts';
+import { userStateFolder } from './user-state/folder.ts';
+import { saveVersion } from './user-state/identity.ts';
+import { adoptLedger } from './user-state/ledger.ts';
+import { appendLine, linesIn } from './user-state/lines.ts';
 
 /*
  * Brings a run of a worker into a project whose user may land it, continue it, and have runs of their own. The worker is
@@ -39,7 +39,7 @@ export const adoptRun = (of: ChangeRef, adopted: AdoptedRun): void => {
   const view = withWorkspace(of, withoutCommands(sent)) as RunView;
   const about = [...files].filter(([path]) => isAbout(run, path)).map(withOwnHistory(of));
   writeTransferred(of, new Map([...about, [`state/runs/${run}/user-prompt.md`, Buffer.from(prompt)]]));
-  const folder = userRecordFolder(project, change, of.env);
+  const folder = userStateFolder(project, change, of.env);
   saveVersion(folder, view, view);
   recordBase(folder, branch, base);
   addLines(tipsFile(folder), linesAbout(run, files.get('record/tips')));

@@ -6,8 +6,8 @@ import { boolean, object, oneOf, parseJson, required, type Shape, text, withFall
 import { type Project } from './project.ts';
 import { loopOwner } from './state.ts';
 import { controlFile, requestsFile } from './paths.ts';
-import { userRecordFolder } from './user-record/folder.ts';
-import { appendLine } from './user-record/lines.ts';
+import { userStateFolder } from './user-state/folder.ts';
+import { appendLine } from './user-state/lines.ts';
 
 /*
  * Another process asks a run to stop, pause or resume through this file. Anyone who can write to the project can ask,
@@ -50,7 +50,7 @@ export const requestControl = (
   const line = `\n${JSON.stringify(request)}\n`;
   // First, because the run must not take it for the request of an agent.
   try {
-    appendLine(requestsFile(userRecordFolder(project, change, env)), line);
+    appendLine(requestsFile(userStateFolder(project, change, env)), line);
   } catch (error) {
     if (command === 'resume') throw error;
   }
@@ -101,7 +101,7 @@ export const watchControl = ({ project, change, env }: ControlledChange, listene
       listener.onProblem(error instanceof UserError ? error.message : `${file}: ${systemProblem(error)}`);
     isReported = true;
   };
-  const personalPath = requestsFile(userRecordFolder(project, change, env));
+  const personalPath = requestsFile(userStateFolder(project, change, env));
   const readShared = createReader(path, report(path));
   const readPersonal = createReader(personalPath, report(personalPath));
   /** The ids of personal requests. */

@@ -7,8 +7,8 @@ import { openJournalTail } from './journal-tail.ts';
 import type { Project } from './project.ts';
 import { inOwnWorkspace, loopOwner, readState } from './state.ts';
 import { journalFile } from './paths.ts';
-import { userRecordFolder } from './user-record/folder.ts';
-import { asRecorded, recordedEnds } from './user-record/steps.ts';
+import { userStateFolder } from './user-state/folder.ts';
+import { asRecorded, recordedEnds } from './user-state/steps.ts';
 
 export interface FollowOptions {
   /** The run to follow. Defaults to the current or last one. */
@@ -43,7 +43,7 @@ const busyMs = 10;
 /**
  * Yields the events of a run from its first one on, then those that follow while it runs. Ends after the end of the run,
  * or when its process is gone: then the last view is that of an interrupted run. Agents can write to the journal, so an
- * end counts only if the record of the run has it. Memory use does not depend on the length of the journal.
+ * end counts only if the user state has it. Memory use does not depend on the length of the journal.
  * Rejects if the journal is not a regular file of the user.
  */
 export async function* followRun(
@@ -55,8 +55,8 @@ export async function* followRun(
   if (run === undefined) return;
   const isRunning = async () =>
     loopOwner(project, change) !== null && (await readState(project, change).catch(() => null))?.run === run;
-  const record = userRecordFolder(project, change, env);
-  const isRecordedEnd = createEndCheck(record, run);
+  const userState = userStateFolder(project, change, env);
+  const isRecordedEnd = createEndCheck(userState, run);
   const journal = openJournalTail(journalFile(project, change, run));
   const fold = createLineFolder({
     run,
@@ -94,15 +94,15 @@ export async function* followRun(
   }
   if (!isLast || view === null) return;
   const saved = await readState(project, change).catch(() => null);
-  const last = saved?.run === run ? asRecorded(record, saved) : view;
+  const last = saved?.run === run ? asRecorded(userState, saved) : view;
   yield { event: null, view: { ...last, status: currentStatus(last, false) } };
 }
 
-/** Returns whether the record has the same ends as the journal, in the same order. A run from elsewhere has no record. */
-const createEndCheck = (record: string, run: string) => {
+/** Returns whether the user state has the same ends as the journal, in the same order. It has none of a run from elsewhere. */
+const createEndCheck = (userState: string, run: string) => {
   let seen = 0;
   return (status: string): boolean => {
-    const ends = recordedEnds(record, run);
+    const ends = recordedEnds(userState, run);
     if (ends === null) return true;
     // The journal lacks an end if an agent has deleted the file since.
     const at = ends.indexOf(status, seen);

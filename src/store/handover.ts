@@ -6,8 +6,8 @@ import { addNotes, type HandoverNote, type HandoverNotes, noNotes, quoteNotes } 
 import { count, object, parseJson, required, type Shape, text, validItems, withFallback } from '../text/shape.ts';
 import type { ChangeRef } from './change-ref.ts';
 import { makeRalphFolder } from './folders.ts';
-import { handoverFile, recordedHandoverFile } from './paths.ts';
-import { userRecordFolder } from './user-record/folder.ts';
+import { handoverFile, userHandoverFile } from './paths.ts';
+import { userStateFolder } from './user-state/folder.ts';
 
 /*
  * The notes that iterations leave for the next ones. They become part of prompts, so only those in the user's state folder
@@ -20,17 +20,16 @@ const note: Shape<HandoverNote> = object<HandoverNote>({
   text: required(text),
 });
 
-/** What the record has; undefined if it is damaged. */
+/** What the user state has; undefined if it is damaged. */
 const parseHandover: Shape<HandoverNotes> = object<HandoverNotes>({
   notes: withFallback([], validItems(note)),
   patterns: withFallback([], validItems(text)),
 });
 
-const recordFile = ({ project, change, env }: ChangeRef) =>
-  recordedHandoverFile(userRecordFolder(project, change, env));
+const userFile = ({ project, change, env }: ChangeRef) => userHandoverFile(userStateFolder(project, change, env));
 
 export const loadHandover = (of: ChangeRef): HandoverNotes =>
-  parseHandover(parseJson(readSafely(recordFile(of))?.toString('utf8') ?? '')) ?? noNotes;
+  parseHandover(parseJson(readSafely(userFile(of))?.toString('utf8') ?? '')) ?? noNotes;
 
 /** Whether handover.md is not as Spool has written it. A missing file is not edited. */
 export const isHandoverEdited = (of: ChangeRef): boolean => {
@@ -44,15 +43,15 @@ export const isHandoverEdited = (of: ChangeRef): boolean => {
 };
 
 export const saveHandover = (of: ChangeRef, notes: HandoverNotes): void => {
-  createFolder(dirname(recordFile(of)));
-  replaceSafely(recordFile(of), `${JSON.stringify(notes, null, 2)}\n`);
+  createFolder(dirname(userFile(of)));
+  replaceSafely(userFile(of), `${JSON.stringify(notes, null, 2)}\n`);
   makeRalphFolder(of.project, of.change);
   replaceSafely(handoverFile(of.project, of.change), pageOf(notes));
 };
 
 /** Deletes the notes, if there are any. */
 export const clearHandover = (of: ChangeRef): void => {
-  if (readSafely(recordFile(of)) !== null) saveHandover(of, noNotes);
+  if (readSafely(userFile(of)) !== null) saveHandover(of, noNotes);
 };
 
 /**

@@ -16,15 +16,15 @@ export interface LandingInProgress {
   readonly to: string;
 }
 
-export const writeLandingInProgress = (record: string, present: LandingInProgress): void => {
-  createFolder(record);
-  writeSafely(landingFile(record), `${JSON.stringify(present, null, 2)}\n`);
+export const writeLandingInProgress = (userState: string, present: LandingInProgress): void => {
+  createFolder(userState);
+  writeSafely(landingFile(userState), `${JSON.stringify(present, null, 2)}\n`);
 };
 
-export const readLandingInProgress = (record: string): LandingInProgress | null =>
-  parseLanding(readJson(landingFile(record))) ?? null;
+export const readLandingInProgress = (userState: string): LandingInProgress | null =>
+  parseLanding(readJson(landingFile(userState))) ?? null;
 
-export const dropLandingInProgress = (record: string): void => removeSafely(landingFile(record));
+export const dropLandingInProgress = (userState: string): void => removeSafely(landingFile(userState));
 
 const parseLanding: Shape<LandingInProgress> = object<LandingInProgress>({
   v: required(oneOf([1])),

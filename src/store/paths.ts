@@ -2,7 +2,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import type { Project } from './project.ts';
 
 /*
- * Every file and folder that Spool writes and keeps. Paths that are not below are defined where the note says.
+ * Every file and folder that Spool writes and keeps. Paths that are not below are defined where the comment says.
  *
  * In a project:
  *   .spool/config.json, .spool/config.schema.json
@@ -16,8 +16,8 @@ import type { Project } from './project.ts';
  *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, handover.md,
  *                                              control.jsonl,
  *                                              lock, queued, taken-out, landed.json, land.log, agent/, copies/
- *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the notes
- *                                              (store/notes.ts)
+ *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the lists of files
+ *                                              (store/file-lists.ts)
  *
  * In the git folder of a work tree:
  *   spool.lock                                 while a run works there; in .spool/.state without git
@@ -29,7 +29,7 @@ import type { Project } from './project.ts';
  * In the user's own state folder (files/home.ts), where no project and no sandboxed agent can write:
  *   projects/<project>/repository.json
  *   projects/<project>/archive-journal         the hash of archive.json, while `spool archive` writes
- *   projects/<project>/<change>/               what later decisions rely on (store/user-record/, guard/guard.ts)
+ *   projects/<project>/<change>/               what later decisions rely on (store/user-state/, guard/guard.ts)
  *   trust.json                                 the settings that the user trusts (trust/store.ts)
  *   sandbox/                                   what a sandbox must not leave behind (sandbox/leftover.ts)
  *   tmp/                                       temporary git indexes, while a command runs (store/folders.ts)
@@ -124,30 +124,30 @@ export const trialLog = (folder: string, iteration: number, name: string) =>
 export const iterationFileName = (iteration: number, ending: string) =>
   `${String(iteration).padStart(4, '0')}.${ending}`;
 
-/** Files in the record of a change in the user's state folder. */
-export const recordedRunsFolder = (record: string) => join(record, 'runs');
-export const recordedRunFile = (record: string, run: string) => join(recordedRunsFolder(record), `${run}.json`);
-export const stepsFile = (record: string) => join(record, 'ends');
-export const tipsFile = (record: string) => join(record, 'tips');
-export const basesFile = (record: string) => join(record, 'bases');
-export const checkpointsFile = (record: string) => join(record, 'checkpoints');
-export const recordedContextFile = (record: string) => join(record, 'context.txt');
-export const recordedHandoverFile = (record: string) => join(record, 'handover.json');
+/** Files in the folder of a change in the user's state folder. */
+export const userRunsFolder = (userState: string) => join(userState, 'runs');
+export const userRunFile = (userState: string, run: string) => join(userRunsFolder(userState), `${run}.json`);
+export const stepsFile = (userState: string) => join(userState, 'ends');
+export const tipsFile = (userState: string) => join(userState, 'tips');
+export const basesFile = (userState: string) => join(userState, 'bases');
+export const checkpointsFile = (userState: string) => join(userState, 'checkpoints');
+export const userContextFile = (userState: string) => join(userState, 'context.txt');
+export const userHandoverFile = (userState: string) => join(userState, 'handover.json');
 /** The line that Spool added to the context when a landing failed. */
-export const landingNoteFile = (record: string) => join(record, 'landing-note');
-export const landingFile = (record: string) => join(record, 'landing.json');
-export const guardFile = (record: string) => join(record, 'guard.json');
+export const landingNoteFile = (userState: string) => join(userState, 'landing-note');
+export const landingFile = (userState: string) => join(userState, 'landing.json');
+export const guardFile = (userState: string) => join(userState, 'guard.json');
 /** The requests to runs that the user has sent. */
-export const requestsFile = (record: string) => join(record, 'requests');
-export const acceptedFile = (record: string) => join(record, 'accepted.json');
+export const requestsFile = (userState: string) => join(userState, 'requests');
+export const acceptedFile = (userState: string) => join(userState, 'accepted.json');
 /** What `spool publish` has pushed. */
-export const pushesFile = (record: string) => join(record, 'pushes');
+export const pushesFile = (userState: string) => join(userState, 'pushes');
 /** Which scenarios are proven by what. */
-export const ledgerFile = (record: string) => join(record, 'ledger.json');
+export const ledgerFile = (userState: string) => join(userState, 'ledger.json');
 /** What the user has accepted of weakened tests. */
-export const acceptedTestsFile = (record: string) => join(record, 'accepted-tests.json');
+export const acceptedTestsFile = (userState: string) => join(userState, 'accepted-tests.json');
 /** Which evidence failed without the change. */
-export const redFirstFile = (record: string) => join(record, 'red-first.json');
+export const redFirstFile = (userState: string) => join(userState, 'red-first.json');
 /** The hash of the archive journal that Spool has written. The project has one for all changes, like `repositoryFile`. */
-export const archiveRecordFile = (record: string) => join(dirname(record), 'archive-journal');
-export const repositoryFile = (record: string) => join(dirname(record), 'repository.json');
+export const archiveHashFile = (userState: string) => join(dirname(userState), 'archive-journal');
+export const repositoryFile = (userState: string) => join(dirname(userState), 'repository.json');

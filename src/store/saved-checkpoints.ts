@@ -4,9 +4,9 @@ import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import type { CommitStore } from '../git/commit-store.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
-import { checkpointRecorder, recogniseCheckpoint } from './user-record/checkpoints.ts';
-import { userRecordFolder } from './user-record/folder.ts';
-import { isKnown, recordedWorkspace } from './user-record/identity.ts';
+import { checkpointRecorder, recogniseCheckpoint } from './user-state/checkpoints.ts';
+import { userStateFolder } from './user-state/folder.ts';
+import { isKnown, recordedWorkspace } from './user-state/identity.ts';
 import { type Project } from './project.ts';
 import { isWorkspaceOf, runsFolder, runFolder, workspaceFile } from './paths.ts';
 import { ensureStateIsHidden, newTempIndex } from './folders.ts';
@@ -21,14 +21,14 @@ export interface RunCheckpoints {
   readonly change: string;
   readonly run: string;
   /** The folder with Spool's own record of the checkpoints. */
-  readonly recordFolder: string;
+  readonly userState: string;
   readonly record: (checkpoint: Checkpoint) => void;
   /** By name. */
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
 /** The checkpoints of a run, as far as they are only compared. */
-export interface ComparedCheckpoints extends Pick<RunCheckpoints, 'change' | 'checkpoints' | 'recordFolder'> {
+export interface ComparedCheckpoints extends Pick<RunCheckpoints, 'change' | 'checkpoints' | 'userState'> {
   readonly tree: CommitStore;
 }
 
@@ -58,7 +58,7 @@ export const findCheckpoints = async ({
   // Ignores runs of the same change in another folder of the repository.
   const ours = new Set(folderNames(runsFolder(project, change)));
   const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
-  const folder = userRecordFolder(project, change, env);
+  const folder = userStateFolder(project, change, env);
   const isOwn = (id: string) => isKnown(folder, { run: id });
   // A forged run must not count as the last one.
   const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);
@@ -73,7 +73,7 @@ export const findCheckpoints = async ({
     workspace: workspace ?? project.root,
     change,
     run,
-    recordFolder: folder,
+    userState: folder,
     record: checkpointRecorder(project, change, env),
     checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
   };
@@ -81,7 +81,7 @@ export const findCheckpoints = async ({
 
 /** Throws an error that lists the available checkpoints if there is none with this name. */
 export const checkpointNamed = (
-  { change, checkpoints, recordFolder: folder }: ComparedCheckpoints,
+  { change, checkpoints, userState: folder }: ComparedCheckpoints,
   name: string,
 ): Checkpoint => {
   const found = checkpoints.get(name);

@@ -7,8 +7,8 @@ import type { LockOwner } from './lock-owner.ts';
 import type { Project } from './project.ts';
 import { removeFromQueue } from './batch-queue.ts';
 import { loopOwner, queuedBy, readState } from './state.ts';
-import { asRecorded } from './user-record/steps.ts';
-import { userRecordFolder } from './user-record/folder.ts';
+import { asRecorded } from './user-state/steps.ts';
+import { userStateFolder } from './user-state/folder.ts';
 
 /** What became of a request. */
 export type Answer =
@@ -46,7 +46,7 @@ export const steer = async (
   const { env = process.env, id = crypto.randomUUID() } = options;
   const read = async (): Promise<RunView | null> => {
     const saved = await readState(project, change);
-    return saved && asRecorded(userRecordFolder(project, change, env), saved);
+    return saved && asRecorded(userStateFolder(project, change, env), saved);
   };
   const queue = queuedBy(project, change);
   if (queue !== null && loopOwner(project, change) === null) {

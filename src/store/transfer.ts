@@ -7,7 +7,7 @@ import { isObject, parseJson } from '../text/shape.ts';
 import type { ChangeRef } from './change-ref.ts';
 import { makeRalphFolder } from './folders.ts';
 import { ralphFolder, worktreePath } from './paths.ts';
-import { userRecordFolder } from './user-record/folder.ts';
+import { userStateFolder } from './user-state/folder.ts';
 
 /*
  * Everything that another machine needs to continue the runs of a change: the folder of the change in .spool/.state, as
@@ -42,7 +42,7 @@ export const transferableFiles = (of: ChangeRef): TransferableFile[] =>
       ];
     });
 
-/** The record of a run has its settings in full. What leaves the machine is as in state.json, where secrets are masked. */
+/** The user state has the settings of a run in full. What leaves the machine is as in state.json, where secrets are masked. */
 const withoutSecrets = (path: string, content: Buffer | null): Buffer | null => {
   if (content === null || !/^record\/runs\/[^/]+\.json$/.test(path)) return content;
   const versions = parseJson(content.toString('utf8'));
@@ -71,7 +71,7 @@ const isUnsafeName = (name: string): boolean => name === '' || name === '.' || n
 
 const rootsOf = ({ project, change, env }: ChangeRef) => [
   { name: 'state', folder: ralphFolder(project, change) },
-  { name: 'record', folder: userRecordFolder(project, change, env) },
+  { name: 'record', folder: userStateFolder(project, change, env) },
 ];
 
 /** Files that name the folder in which the agents of a run work. */

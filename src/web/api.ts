@@ -133,7 +133,7 @@ export interface Overview {
   /** Whether a queue is configured. */
   readonly queue: boolean;
   /** Lines for the user: silent workers, a queue that cannot be reached, sources of changes that cannot be read. */
-  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
   /** Running ones first, then queued ones, then the latest; changes without a run come last. */
   readonly rows: readonly Row[];
   /** The clock of the server. */
@@ -148,7 +148,7 @@ export type OverviewMessage =
       readonly type: 'rows';
       readonly rows: readonly Row[];
       readonly order: readonly string[];
-      readonly notes: readonly string[];
+      readonly warnings: readonly string[];
       readonly now: string;
     };
 

@@ -10,7 +10,7 @@ import type { FollowRequest } from './read/run-source.ts';
 /** The runs on other machines, as far as the page needs them. Only with a queue. */
 export interface RemoteRuns {
   /** Those that workers know more about than this checkout, with lines about silent workers. */
-  rows(): Promise<{ readonly rows: readonly RunRow[]; readonly notes: readonly string[] }>;
+  rows(): Promise<{ readonly rows: readonly RunRow[]; readonly warnings: readonly string[] }>;
   /** The run that workers have of a change; null if this checkout knows more. */
   find(change: string): Promise<RemoteRun | null>;
   close(): Promise<void>;

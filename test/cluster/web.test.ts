@@ -124,9 +124,9 @@ test('without the queue, the runs of this machine are shown, and those of others
     expect(await web.read<RunDetail>(path(local))).toMatchObject({ status: 'complete', row: { change: local } });
     expect(await web.read<IterationPage>(`${path(local)}/iterations`)).toMatchObject({ last: 1 });
     await (await web.stream(`/api/stream/changes/${local}/runs/latest`)).message('snapshot');
-    const isNoted = async () =>
-      (await web.read<Overview>('/api/overview')).notes.join(' ').includes('Only this machine');
-    await eventually(isNoted, 'a note about the queue');
+    const isWarned = async () =>
+      (await web.read<Overview>('/api/overview')).warnings.join(' ').includes('Only this machine');
+    await eventually(isWarned, 'a warning about the queue');
     const { rows } = await web.read<Overview>('/api/overview');
     expect(rows).toContainEqual(expect.objectContaining({ change: local, status: 'complete' }));
   });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { endLeftOver, memoryOf, noteBaseline } from '../../src/process/left-over.ts';
+import { endLeftOver, memoryOf, takeBaseline } from '../../src/process/left-over.ts';
 import { processStart } from '../../src/process/start-time.ts';
 import { tagVariable } from '../../src/process/tree.ts';
 import { eventually } from '../support/eventually.ts';
@@ -80,7 +80,7 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
   test.each(Object.entries(tools))('%s', async (_, script) => {
     const agent = await startAgent();
     const own = await agent.start('server', server('server'));
-    const baseline = noteBaseline(agent.tag);
+    const baseline = takeBaseline(agent.tag);
     const left = await agent.start('left', tool(script), { detached: true });
 
     const { ended, kept } = await endLeftOver(agent.tag, baseline, 200);
@@ -91,13 +91,13 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
     expect(isRunning(own)).toBe(true);
     expect(isRunning(agent.pid)).toBe(true);
     // Nothing else is left, also of what was started meanwhile.
-    expect([...noteBaseline(agent.tag).processes.keys()].toSorted()).toEqual([agent.pid, own].toSorted());
+    expect([...takeBaseline(agent.tag).processes.keys()].toSorted()).toEqual([agent.pid, own].toSorted());
     expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 0, kept: [] });
   });
 
   test('a tool that replaced its shell', async () => {
     const agent = await startAgent();
-    const baseline = noteBaseline(agent.tag);
+    const baseline = takeBaseline(agent.tag);
     const left = await agent.start('left', server('left'), { detached: true });
 
     expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 1, kept: [] });
@@ -108,7 +108,7 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
 describe.runIf(process.platform === 'linux')('helpers of the agent survive', () => {
   test('servers that the first turn starts, with what they start by a shell', async () => {
     const agent = await startAgent();
-    const baseline = noteBaseline(agent.tag);
+    const baseline = takeBaseline(agent.tag);
     // As npx does: a program that runs the server in a shell.
     const launcher = `console.log('npx', process.pid); require('node:child_process').spawn('sh', ['-c', 'echo inner $$; sleep 1000; true'], { stdio: 'inherit' })`;
     const npx = await agent.start('npx', [process.execPath, '-e', launcher]);
@@ -121,14 +121,14 @@ describe.runIf(process.platform === 'linux')('helpers of the agent survive', () 
     expect([npx, inner].every(isRunning)).toBe(true);
     expect(kept).toEqual(expect.arrayContaining([npx, inner]));
     // They belong to the next turn's baseline.
-    const next = noteBaseline(agent.tag);
+    const next = takeBaseline(agent.tag);
     expect(await endLeftOver(agent.tag, next)).toEqual({ ended: 0, kept: [] });
   });
 
   test('a process of the baseline whose ID was reused is not spared', async () => {
     const agent = await startAgent();
     const left = await agent.start('left', tool('(setsid sh -c "echo left \\$\\$; exec sleep 1000" &)'));
-    const { processes } = noteBaseline(agent.tag);
+    const { processes } = takeBaseline(agent.tag);
     const stale = new Map(processes).set(left, 'an earlier start');
 
     expect(isRunning(left)).toBe(true);
@@ -140,7 +140,7 @@ describe.runIf(process.platform === 'linux')('helpers of the agent survive', () 
 
   test('processes of another tag are never touched', async () => {
     const [one, other] = [await startAgent(), await startAgent()];
-    const baseline = noteBaseline(one.tag);
+    const baseline = takeBaseline(one.tag);
     const foreign = await other.start('left', tool('(setsid sh -c "echo left \\$\\$; exec sleep 1000" &)'));
 
     expect(await endLeftOver(one.tag, baseline)).toEqual({ ended: 0, kept: [] });

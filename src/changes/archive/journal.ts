@@ -11,7 +11,7 @@ import {
   forgetArchiveJournal,
   isRecordedJournal,
   recordArchiveJournal,
-} from '../../store/user-record/archive-journal.ts';
+} from '../../store/user-state/archive-journal.ts';
 import { listOf, object, oneOf, orNull, required, type Shape, text } from '../../text/shape.ts';
 import { archivePathOf } from './folder.ts';
 import type { Change } from '../source.ts';

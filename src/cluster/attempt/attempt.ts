@@ -14,7 +14,7 @@ import { settlementOfError, settleWithRetries, retryAfterLease, failedOrRetry, w
 import { createStopping } from './stopping.ts';
 
 /** The work of one worker on one change, from its claim to the end of the claim. */
-export interface Attempt {
+export interface ChangeAttempt {
   /** Which change, with the current epoch. */
   held(): Held;
   /** The claim is gone: ends the agent, and writes nothing any more. */
@@ -31,7 +31,7 @@ export interface Attempt {
   booked(): Promise<unknown>;
 }
 
-export const startAttempt = (options: AttemptOptions): Attempt => {
+export const startAttempt = (options: AttemptOptions): ChangeAttempt => {
   const { claim, env, remote } = options;
   const stopping = createStopping(options);
   const state: AttemptState = { held: claim, requests: null, isSettling: false };
@@ -100,7 +100,7 @@ const takeAndRun = async (attempt: StartedAttempt): Promise<Settlement | null> =
 /** How the previous owner has ended the run, if the database has not heard of it. */
 const settlementBefore = async (
   { database, state }: StartedAttempt,
-  { note: { settled } }: HeldFence,
+  { data: { settled } }: HeldFence,
 ): Promise<Settlement | null> =>
   settled !== null && (await wasLost(database, state.held, settled.epoch)) ? settled.settlement : null;
 

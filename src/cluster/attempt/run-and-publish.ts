@@ -40,7 +40,7 @@ export const runAndPublish = async (
   const { database, stopping } = context;
   const held = context.held();
   const publishing = createPublishing(context, createPublisher({ ...context, clone, held: fence }));
-  const requests = createRequests({ ...context, held, clone, applied: fence.note.inbox }, stopping);
+  const requests = createRequests({ ...context, held, clone, applied: fence.data.inbox }, stopping);
   onRequests(requests);
   const mirror = mirrorRun(database, held, clone);
   // Tells the events of earlier owners apart from those of this one.
@@ -51,7 +51,7 @@ export const runAndPublish = async (
   const [copying, reading] = [repeat(copy, { everyMs: copyMs }), repeat(requests.read, { everyMs: inboxMs })];
   const stopBoth = () => Promise.all([copying.stop(), reading.stop()]);
   try {
-    const result = await runChange(context, { clone, note: fence.note, publishing, requests, bookings });
+    const result = await runChange(context, { clone, work: fence.data.work, publishing, requests, bookings });
     await stopBoth();
     await mirror.copy().catch(() => {});
     if (stopping.isLost()) return null;

@@ -7,7 +7,6 @@ import { startHeadless } from '../../run/headless.ts';
 import type { Batch, ClusterRun, NextIteration } from '../../run/services.ts';
 import { reserve, type Reservation } from '../budget.ts';
 import { type Clone, clonesBeside, tagOf } from '../clone.ts';
-import type { FenceNote } from '../fence.ts';
 import { queueSettings } from '../queue-settings.ts';
 import type { AttemptContext } from './context.ts';
 import type { Bookings } from './bookings.ts';
@@ -18,7 +17,8 @@ import type { Requests } from './requests.ts';
 /** What the run of an attempt works with. */
 export interface OpenedAttempt {
   readonly clone: Clone;
-  readonly note: FenceNote;
+  /** The work tree in the middle of an iteration; null after one. */
+  readonly work: string | null;
   readonly publishing: Publishing;
   readonly requests: Requests;
   readonly bookings: Bookings;
@@ -27,14 +27,14 @@ export interface OpenedAttempt {
 /** Runs the change in its clone, as `spool ralph` does, and publishes each iteration. */
 export const runChange = (context: AttemptContext, opened: OpenedAttempt): Promise<RunResult> => {
   const { claim, leaseMs, env, settings, stopping, counters, log } = context;
-  const { clone, note, publishing, requests, bookings } = opened;
+  const { clone, work, publishing, requests, bookings } = opened;
   const budget = createBudget(context);
   // What is pushed must not depend on git settings that the agent can change, which the run checks for.
   const outside = AsyncLocalStorage.snapshot();
   const cluster: ClusterRun = {
     tag: tagOf(clone),
     worker: () => ({ name: claim.owner, host: context.host, epoch: context.held().epoch }),
-    work: note.work,
+    work,
     withheld: context.withheld,
     hidden: () => [...context.secrets, ...clonesBeside(context.folders, clone)],
     publishUnfinishedMs: context.publishUnfinishedMs,

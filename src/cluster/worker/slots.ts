@@ -1,4 +1,4 @@
-import { type Attempt, startAttempt } from '../attempt/attempt.ts';
+import { type ChangeAttempt, startAttempt } from '../attempt/attempt.ts';
 import type { Claim } from '../change-row.ts';
 import type { Held } from '../claims.ts';
 import type { Counters } from '../metrics.ts';
@@ -7,7 +7,7 @@ import type { Repository } from './repositories.ts';
 
 /** The attempts that a worker runs at the same time. */
 export interface Slots {
-  running(): readonly Attempt[];
+  running(): readonly ChangeAttempt[];
   start(claim: Claim): void;
   /** Resolves when those that run now have ended. */
   ended(): Promise<unknown>;
@@ -27,9 +27,9 @@ export const createSlots = (
   worker: WorkerOptions,
   { repositories, counters, onMachineProblem, onFree }: SlotsOptions,
 ): Slots => {
-  const running = new Set<Attempt>();
+  const running = new Set<ChangeAttempt>();
   const bookings = new Set<Promise<unknown>>();
-  const ended = (attempts: Iterable<Attempt>) => Promise.all([...attempts].map((attempt) => attempt.ended));
+  const ended = (attempts: Iterable<ChangeAttempt>) => Promise.all([...attempts].map((attempt) => attempt.ended));
   return {
     running: () => [...running],
     ended: () => ended(running),

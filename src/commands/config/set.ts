@@ -14,7 +14,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   refuseAgents('config set');
   const open = await openConfig(invocation);
   const value = valueOf(open.path, invocation.args[1]!);
-  // Throws if the record of trust is damaged, before anything is written.
+  // Throws if trust.json is damaged, before anything is written.
   readTrusted(invocation.env, open.project);
   const config = await writeConfig(open, withValue(open.settings, open.path, value));
   const trusted = settingsAt(open, config);

@@ -108,7 +108,7 @@ This is a test of the connection. ${task} Then print <promise>${defaultCompletio
     stopSignals,
     redactor: createRedactor(env),
     sandbox: null,
-    permissions: { allow: [], deny: [] },
+    rules: { allow: [], deny: [] },
     mode,
     tag: `doctor-${process.pid}`,
     onNotice: (text) => notices.push(text),

@@ -61,7 +61,7 @@ const chooseSettings = async ({ env, cwd, terminal, rawFlags }: Invocation, proj
   const lookup = { env, cwds: [cwd, project.root] };
   const installed = harnesses.filter((harness) => agentProgram(harness, lookup) !== null).map(({ name }) => name);
   const checks = detectVerify(project.root);
-  // Throws if the record of trust is damaged, before anything is written.
+  // Throws if trust.json is damaged, before anything is written.
   readTrusted(env, project);
   const detected = { agent: installed[0] ?? null, installed, verify: checks[0]?.command ?? null, checks };
   if (rawFlags.yes || !terminal.canPrompt) return detected;

@@ -8,8 +8,8 @@ import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { iterationLog, runFolder } from '../../store/paths.ts';
 import { loopOwner, readState } from '../../store/state.ts';
-import { asRecorded } from '../../store/user-record/steps.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { asRecorded } from '../../store/user-state/steps.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import { endCode, whyMissing } from './ending.ts';
 import type { LogFiles } from './log-files.ts';
 
@@ -59,7 +59,7 @@ export const followLogs = async (files: LogFiles, first: number): Promise<number
 const viewOf = async ({ project, change, run, env }: LogFiles): Promise<RunView | null> => {
   const saved = await readState(project, change).catch(() => null);
   if (saved?.run !== run) return null;
-  const view = asRecorded(userRecordFolder(project, change, env), saved);
+  const view = asRecorded(userStateFolder(project, change, env), saved);
   return { ...view, status: currentStatus(view, loopOwner(project, change) !== null) };
 };
 

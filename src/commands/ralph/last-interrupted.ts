@@ -5,8 +5,8 @@ import { say } from '../../report/message.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Project } from '../../store/project.ts';
 import { loopOwner } from '../../store/state.ts';
-import { asRecorded } from '../../store/user-record/steps.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { asRecorded } from '../../store/user-state/steps.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import { someOf, timeAgo } from '../../text/format.ts';
 
 interface ResumeRequest {
@@ -37,6 +37,6 @@ export const lastInterrupted = async (
 
 const interruptedView = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
   const saved = (await lastSaved(project, id))?.view ?? null;
-  const view = saved && asRecorded(userRecordFolder(project, id, env), saved);
+  const view = saved && asRecorded(userStateFolder(project, id, env), saved);
   return view && currentStatus(view, loopOwner(project, id) !== null) === 'interrupted' ? view : null;
 };

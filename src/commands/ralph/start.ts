@@ -139,7 +139,7 @@ const startMany = async (
       const reason = outcome.result?.reason ?? (outcome.isRemoved ? 'interrupted' : 'complete');
       if (error === undefined) return { ...outcome, code: exitCodeFor(reason, null) };
       const { code, text } = describe(error);
-      return { ...outcome, code, note: text.split('\n')[0]! };
+      return { ...outcome, code, detail: text.split('\n')[0]! };
     });
     invocation.terminal.log(`\n${renderOutcomes(described, invocation.terminal).join('\n')}\n`);
     const signal = stopSignals.received();

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Change } from '../../changes/source.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import { guardFile } from '../../store/paths.ts';
 
 /**
@@ -10,7 +10,7 @@ import { guardFile } from '../../store/paths.ts';
  * changed`. Cheap for a change without a run, and for one whose last run is complete.
  */
 export const agentEdits = async (project: Project, change: Change, env: NodeJS.ProcessEnv): Promise<string[]> => {
-  const folder = userRecordFolder(project, change.id, env);
+  const folder = userStateFolder(project, change.id, env);
   if (!existsSync(guardFile(folder))) return [];
   const { describeTampering, unsettledDocuments } = await import('../../guard/guard.ts');
   const redactor = createRedactor(env);

@@ -8,7 +8,7 @@ import type { Key } from './keys.ts';
 export interface Model {
   readonly rows: readonly RunRow[];
   /** Lines about the queue and its workers. */
-  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
   /** The change of the selected row. */
   readonly selected: string | null;
   /** The change whose live view covers the table; null if none does. */
@@ -48,7 +48,7 @@ export interface Step {
 
 export const emptyModel: Model = {
   rows: [],
-  notes: [],
+  warnings: [],
   selected: null,
   opened: null,
   mode: { kind: 'keys' },

@@ -23,7 +23,7 @@ export interface RemoteWatch {
   /** The rows of this machine with those of the workers, as they were known last. */
   merge(local: readonly RunRow[]): RunRow[];
   /** Lines about the queue and its workers. */
-  notes(): readonly string[];
+  warnings(): readonly string[];
   /** Sends a request to the worker of a change. Returns what will happen; null if it is not in the queue any more. */
   steer(change: string, command: ControlCommand): Promise<string | null>;
   addContext(change: string, text: string): Promise<string | null>;
@@ -75,7 +75,7 @@ export const openRemote = async (
 
   return {
     merge: (local) => known.merge(local),
-    notes: () => (problem === null ? silent : [problem]),
+    warnings: () => (problem === null ? silent : [problem]),
     steer: async (change, command) => {
       const outcome = await steerQueued(url, { project, env, command, query: change, resolve: async () => change });
       return outcome && `${outcome.effect.slice(0, 1).toUpperCase()}${outcome.effect.slice(1)}`;

@@ -26,7 +26,7 @@ const redrawMs = 1000;
 /** Resolves to the exit code when the user quits. */
 export const watch = (request: Watch): Promise<number> =>
   new Promise((resolve, reject) => {
-    const session = openSession(request, {
+    const session = createSession(request, {
       quit: (code) => end(session, () => resolve(code)),
       fail: (error) => end(session, () => reject(error)),
     });
@@ -34,7 +34,7 @@ export const watch = (request: Watch): Promise<number> =>
     void refresh(session).catch(session.fail);
   });
 
-interface Session extends Watch {
+interface WatchSession extends Watch {
   readonly readRows: ReturnType<typeof createRowReader>;
   readonly bottom: ReturnType<typeof createBottomLine>;
   readonly quit: (code: number) => void;
@@ -48,9 +48,9 @@ interface Session extends Watch {
   isOver: boolean;
 }
 
-const openSession = (request: Watch, ends: Pick<Session, 'quit' | 'fail'>): Session => {
+const createSession = (request: Watch, ends: Pick<WatchSession, 'quit' | 'fail'>): WatchSession => {
   const { project, env, terminal } = request;
-  const session: Session = {
+  const session: WatchSession = {
     ...request,
     ...ends,
     readRows: createRowReader({ project, env, redactor: createRedactor(env) }),
@@ -64,7 +64,7 @@ const openSession = (request: Watch, ends: Pick<Session, 'quit' | 'fail'>): Sess
   return session;
 };
 
-const end = (session: Session, settle: () => void): void => {
+const end = (session: WatchSession, settle: () => void): void => {
   session.isOver = true;
   session.stopListening();
   session.close.abort();
@@ -74,7 +74,7 @@ const end = (session: Session, settle: () => void): void => {
 };
 
 /** Listens to the clock, the keys, the window and signals until the returned function is called. */
-const listen = (session: Session): (() => void) => {
+const listen = (session: WatchSession): (() => void) => {
   const { terminal, stop } = session;
   const timer = setInterval(() => void refresh(session).catch(session.fail), redrawMs);
   const stopResizing = terminal.onResize(() => redraw(session));
@@ -99,22 +99,22 @@ const listen = (session: Session): (() => void) => {
   };
 };
 
-const refresh = async (session: Session): Promise<void> => {
+const refresh = async (session: WatchSession): Promise<void> => {
   const { readRows, remote } = session;
   const local = await readRows(new Date());
   const rows = remote?.merge(local) ?? local;
-  session.model = { ...withRows(session.model, rows.filter(isListed)), notes: remote?.notes() ?? [] };
+  session.model = { ...withRows(session.model, rows.filter(isListed)), warnings: remote?.warnings() ?? [] };
   draw(session);
 };
 
-const onKey = (session: Session, key: Key): void => {
+const onKey = (session: WatchSession, key: Key): void => {
   const step = press(session.model, key);
   session.model = step.model;
   if (step.action !== null) act(session, step.action);
   draw(session);
 };
 
-const act = (session: Session, action: Action): void => {
+const act = (session: WatchSession, action: Action): void => {
   switch (action.kind) {
     case 'quit':
       return session.quit(action.interrupted ? signalExitCodes.SIGINT : 0);
@@ -130,7 +130,7 @@ const act = (session: Session, action: Action): void => {
   }
 };
 
-const openLive = async (session: Session, row: StartedRow): Promise<void> => {
+const openLive = async (session: WatchSession, row: StartedRow): Promise<void> => {
   const { remote, bottom, stop } = session;
   session.close = new AbortController();
   const { signal } = session.close;
@@ -143,20 +143,21 @@ const openLive = async (session: Session, row: StartedRow): Promise<void> => {
   signal.addEventListener('abort', () => closeLive(session));
 };
 
-const closeLive = (session: Session): void => {
+const closeLive = (session: WatchSession): void => {
   session.model = { ...session.model, opened: null };
   draw(session);
 };
 
-const steer = async (session: Session, action: SteeringAction): Promise<void> => {
+const steer = async (session: WatchSession, action: SteeringAction): Promise<void> => {
   const message = await answerTo(action, session, isRemote(session.model, action.change) ? session.remote : null);
   session.model = { ...session.model, message };
   draw(session);
 };
 
-const redraw = (session: Session): void => (session.model.opened === null ? draw(session) : session.bottom.redraw());
+const redraw = (session: WatchSession): void =>
+  session.model.opened === null ? draw(session) : session.bottom.redraw();
 
-const draw = ({ isOver, model, bottom, terminal }: Session): void => {
+const draw = ({ isOver, model, bottom, terminal }: WatchSession): void => {
   if (isOver) return;
   if (model.opened !== null) return bottom.refresh();
   drawTable(model, terminal);

@@ -87,6 +87,6 @@ export const readRemoteRuns = async (url: string, request: StatusRequest): Promi
     const silent = (await listWorkers(database)).filter((worker) => worker.silent && worker.projects.includes(key));
     return {
       rows: shown.map((row) => redactor.data(queuedRow(row, viewOf(row)))),
-      notes: silent.map(silentText),
+      warnings: silent.map(silentText),
     };
   });

@@ -48,7 +48,7 @@ export const remoteRunsIn = (url: string, { project, env }: WebQueue): RemoteRun
         const local = await Promise.all(rows.map(({ id }) => localRun(project, id)));
         const shown = rows.filter((row, index) => isAboutQueue(row, local[index]!));
         const silent = (await listWorkers(database)).filter((worker) => worker.silent && worker.projects.includes(key));
-        return { rows: shown.map((row) => queuedRow(row, viewOf(row))), notes: silent.map(silentText) };
+        return { rows: shown.map((row) => queuedRow(row, viewOf(row))), warnings: silent.map(silentText) };
       }),
     find: (change) =>
       ask(async (connection) => {

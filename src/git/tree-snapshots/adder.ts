@@ -43,7 +43,7 @@ export const createAdder = (tree: WorkTree, skipped: SkippedPaths, links: Gitlin
         const result = await addAll(tree, { without, flags });
         const refusals = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
         skipped.addRefused(refusals.files);
-        links.note(refusals.empty);
+        links.add(refusals.empty);
         problem = refusals.other;
         if (wasAdded(result.code)) return result;
         problem ??= result.stderr.split('\n').at(-1) ?? null;

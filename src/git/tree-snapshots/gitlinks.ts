@@ -8,10 +8,10 @@ import type { WorkTree } from '../work-tree.ts';
  * commits are written to the index at `tempIndex` here.
  */
 export interface Gitlinks {
-  note(names: Iterable<string>): void;
-  /** All noted names; some may be gone. */
+  add(names: Iterable<string>): void;
+  /** All names that were added; some may be gone. */
   names(): Iterable<string>;
-  /** The noted names that are checked out. */
+  /** Those of them that are checked out. */
   present(): string[];
   /** Returns the names whose commit differs from the one that was last written to the index. */
   moved(names: readonly string[]): Promise<string[]>;
@@ -20,7 +20,7 @@ export interface Gitlinks {
 
 export const createGitlinks = (tree: WorkTree): Gitlinks => {
   const { root, tempIndex } = tree;
-  const noted = new Set<string>();
+  const known = new Set<string>();
   let heads = new Map<string, string | null>();
   const read = async (names: readonly string[]) => {
     const found = new Map<string, string | null>();
@@ -28,11 +28,11 @@ export const createGitlinks = (tree: WorkTree): Gitlinks => {
     return found;
   };
   return {
-    note: (names) => {
-      for (const name of names) noted.add(name);
+    add: (names) => {
+      for (const name of names) known.add(name);
     },
-    names: () => noted,
-    present: () => [...noted].filter((name) => isRepository(root, name)),
+    names: () => known,
+    present: () => [...known].filter((name) => isRepository(root, name)),
     moved: async (names) =>
       [...(await read(names))].filter(([name, head]) => head !== (heads.get(name) ?? null)).map(([name]) => name),
     put: async (names) => {

@@ -8,8 +8,8 @@ import type { WorkTree } from '../work-tree.ts';
  * could hide its changes with such a mark.
  */
 export interface HiddenFiles {
-  /** Takes lines of `ls-files -v`, notes the files that are marked, and returns the lines without the tags. */
-  note(lines: readonly string[]): string[];
+  /** Takes lines of `ls-files -v`, collects the files that are marked, and returns the lines without the tags. */
+  collect(lines: readonly string[]): string[];
   /** Removes the marks from the index at `tempIndex`. */
   show(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export const createHiddenFiles = ({ root, gitDir, tempIndex }: WorkTree): Hidden
     await git(['update-index', flag, '-z', '--stdin'], call);
   };
   return {
-    note: (lines) => {
+    collect: (lines) => {
       const marked = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).map(nameIn);
       assumed = marked(/^[a-z] /);
       skipped = isSparse ? [] : marked(/^S /i);

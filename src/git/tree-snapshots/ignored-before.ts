@@ -29,14 +29,14 @@ interface SavedIgnored {
 }
 
 /** Stores the data for a resumed run. */
-interface IgnoredNotes {
+interface IgnoredList {
   read(name: 'ignored.json'): unknown;
   write(name: 'ignored.json', data: unknown): void;
 }
 
-export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredBefore => {
+export const openIgnoredBefore = (tree: WorkTree, fileLists: IgnoredList): IgnoredBefore => {
   const readRules = createRulesReader(tree);
-  let saved = shape(notes.read('ignored.json')) ?? null;
+  let saved = shape(fileLists.read('ignored.json')) ?? null;
   let files = new Set(saved?.files);
   let now = '';
   return {
@@ -48,7 +48,7 @@ export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredB
       saved = { rules: now, files: saved?.files ?? (await listIgnored(tree)) };
       files = new Set(saved.files);
       beforeWriting();
-      notes.write('ignored.json', saved);
+      fileLists.write('ignored.json', saved);
     },
   };
 };

@@ -144,8 +144,8 @@ const findUntracked = async (state: SnapshotterState): Promise<NewPaths> => {
   const { tree, links, hidden, previous } = state;
   state.linksReadFrom = indexFingerprint(tree);
   const listed = await git(['ls-files', '-v', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
-  const lines = hidden.note(listed.stdout.split('\0').filter(Boolean));
-  links.note(gitlinksIn(lines));
+  const lines = hidden.collect(listed.stdout.split('\0').filter(Boolean));
+  links.add(gitlinksIn(lines));
   return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: previous };
 };
 
@@ -154,7 +154,7 @@ const treeWith = async (state: SnapshotterState, newPaths: NewPaths): Promise<st
   const { tree, options, skipped, links, lastTree } = state;
   const found = await findSkipped(tree, newPaths, options.ownOutput ?? (() => new Set()));
   skipped.add(found.skipped);
-  links.note(found.nested);
+  links.add(found.nested);
   if (options.redactor) await skipped.addSecrets(newPaths, options.redactor);
   const isSame =
     lastTree !== null &&
@@ -184,7 +184,7 @@ const readLinks = async (state: SnapshotterState): Promise<void> => {
   state.linksReadFrom = state.builtFrom;
   const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
   const listed = await git(['ls-files', '-v', '--stage', '-z'], call);
-  links.note(gitlinksIn(hidden.note(listed.stdout.split('\0').filter(Boolean))));
+  links.add(gitlinksIn(hidden.collect(listed.stdout.split('\0').filter(Boolean))));
 };
 
 /** A line of `ls-files --stage` for a file in the index, without the tag of `-v`. */

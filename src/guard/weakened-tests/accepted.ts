@@ -16,7 +16,7 @@ const profile: Shape<TestProfile> = object<TestProfile>({
 
 const accepted: Shape<AcceptedTests> = mapOf(orNull(profile));
 
-/** `folder` is the record of the change. */
+/** `folder` is the folder of the change in the user's state folder. */
 export const readAcceptedTests = (folder: string): AcceptedTests => accepted(readJson(acceptedTestsFile(folder))) ?? {};
 
 export const acceptTests = (folder: string, tests: AcceptedTests): void =>

@@ -67,7 +67,7 @@ export const startAgent = async ({
   ...given
 }: AgentStart): Promise<AcpAgent | StartProblem> => {
   const { tag, job, patienceMs } = given;
-  const own = ownRulesOf(harness, scope.permissions, { root: realPath(scope.cwd), home: scope.env.HOME ?? null });
+  const own = ownRulesOf(harness, scope.rules, { root: realPath(scope.cwd), home: scope.env.HOME ?? null });
   const clean = childEnvironment(scope.env);
   const env = { ...clean, ...environmentOf(own, clean) };
   let start: AcpStart;

@@ -3,7 +3,7 @@ import type { AcpQuirks, Decoder } from '../harness.ts';
 import { asObject, field, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
 import { rpcErrorIn } from './connection.ts';
-import { type DeniedNote, type Note, noteMark, outputMark, sentMark } from './log-lines.ts';
+import { type DeniedRequest, type Annotation, annotationMark, outputMark, sentMark } from './log-lines.ts';
 import { errorInText, problemOf } from './problems.ts';
 import { createSaid } from './said.ts';
 import { toolTitle } from '../tool-calls.ts';
@@ -11,7 +11,7 @@ import { createToolCalls, toolName } from './tool-calls.ts';
 import { createUsageMeter } from './usage.ts';
 
 /**
- * Decodes the log of one turn: the messages of both sides, and the notes of Spool. Only updates of the session that was
+ * Decodes the log of one turn: the messages of both sides, and the annotations of Spool. Only updates of the session that was
  * prompted count, and none after the answer to the prompt.
  */
 export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder => {
@@ -20,7 +20,8 @@ export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder
     stdout: (line) => {
       if (line.startsWith(outputMark)) return [{ type: 'stderr', text: line.slice(outputMark.length) }];
       if (line.startsWith(sentMark)) return decodeSent(turn, parseObject(line.slice(sentMark.length)));
-      if (line.startsWith(noteMark)) return decodeNote(turn, (parseObject(line.slice(noteMark.length)) ?? {}) as Note);
+      if (line.startsWith(annotationMark))
+        return decodeAnnotation(turn, (parseObject(line.slice(annotationMark.length)) ?? {}) as Annotation);
       const message = parseObject(line);
       return message === null ? [{ type: 'stderr', text: line }] : decodeReceived(turn, message);
     },
@@ -39,7 +40,7 @@ interface Turn {
   promptId: unknown;
   answer: Record<string, unknown> | null;
   wasCancelled: boolean;
-  found: Pick<Note, 'problem' | 'unfinished'>;
+  found: Pick<Annotation, 'problem' | 'unfinished'>;
   /** What its CLI said last, if nothing of the agent came after it. */
   lastAside: string | null;
   hasFailed: boolean;
@@ -70,19 +71,19 @@ const decodeSent = (turn: Turn, message: unknown): readonly AgentEvent[] => {
   return [];
 };
 
-const decodeNote = (turn: Turn, note: Note): readonly AgentEvent[] => {
-  const { problem, unfinished, waiting } = note;
+const decodeAnnotation = (turn: Turn, annotation: Annotation): readonly AgentEvent[] => {
+  const { problem, unfinished, waiting } = annotation;
   turn.found = { ...turn.found, ...(problem && { problem }), ...(unfinished && { unfinished }) };
   return [
-    ...(note.denied ? refused(turn, note.denied) : []),
-    ...(note.usage ? turn.usage.total(note.usage) : []),
+    ...(annotation.denied ? refused(turn, annotation.denied) : []),
+    ...(annotation.usage ? turn.usage.total(annotation.usage) : []),
     ...(waiting ? [{ type: 'stderr' as const, text: waiting }] : []),
   ];
 };
 
 const refused = (
   { title, said, tools }: Turn,
-  { id, tool, title: what, reason, byRule, add }: DeniedNote,
+  { id, tool, title: what, reason, byRule, add }: DeniedRequest,
 ): readonly AgentEvent[] => [
   ...said.flush(),
   ...tools.refuse(id, tool, what),

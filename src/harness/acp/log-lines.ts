@@ -9,14 +9,14 @@ import type { Problem } from '../problem.ts';
 /** A message that Spool has sent. */
 export const sentMark = '> ';
 /** What Spool has found out or decided, as JSON. */
-export const noteMark = '# ';
+export const annotationMark = '# ';
 /** Other output of the agent: its stderr, and what is no message on its stdout. */
 export const outputMark = '! ';
 
 /** What Spool adds to the messages. */
-export interface Note {
+export interface Annotation {
   /** A request for permission was rejected. */
-  readonly denied?: DeniedNote;
+  readonly denied?: DeniedRequest;
   /** The usage of the session so far, as the agent reports it outside of the protocol. */
   readonly usage?: Usage;
   /** The error that ended the turn, in more detail than the protocol has it. */
@@ -27,7 +27,7 @@ export interface Note {
   readonly waiting?: string;
 }
 
-export interface DeniedNote {
+export interface DeniedRequest {
   /** The tool call. */
   readonly id: string | null;
   readonly tool: string;
@@ -40,7 +40,7 @@ export interface DeniedNote {
   readonly add?: string;
 }
 
-export const noteLine = (note: Note): string => `${noteMark}${JSON.stringify(note)}`;
+export const annotationLine = (annotation: Annotation): string => `${annotationMark}${JSON.stringify(annotation)}`;
 
 /** A message as it is logged. The prompt has a file of its own. */
 export const sentLine = (message: string): string => {

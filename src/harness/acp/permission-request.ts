@@ -7,7 +7,7 @@ import { field, listAt, textAt } from '../json.ts';
 import type { ToolKind } from '../permissions/rule.ts';
 import { toolKind } from '../permissions/tool-kind.ts';
 import { isShell } from '../../text/shell-names.ts';
-import type { PermissionRequest } from './permissions.ts';
+import type { PermissionRequest } from '../permissions/decide.ts';
 import { namedIn } from './tool-calls.ts';
 
 /**

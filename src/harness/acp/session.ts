@@ -30,7 +30,7 @@ export const openAcp: OpenSession = (harness, scope) => {
     if (harness.acp?.only) return;
     cold = openSpawned(harness, scope);
     const roots = { root: realPath(scope.cwd), home: scope.env.HOME ?? null };
-    const untold = untoldRules(harness, scope.permissions, { ...roots, asksSpool: false });
+    const untold = untoldRules(harness, scope.rules, { ...roots, asksSpool: false });
     if (untold !== null) scope.onNotice(untold);
   };
 

@@ -3,7 +3,7 @@ import { remedyFor } from '../permissions/remedy.ts';
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEmpty, writeAll } from '../../files/safe.ts';
-import { endLeftOver, noteBaseline } from '../../process/left-over.ts';
+import { endLeftOver, takeBaseline } from '../../process/left-over.ts';
 import { createWatchdog } from '../../process/watchdog.ts';
 import { realPath } from '../../process/which.ts';
 import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
@@ -13,9 +13,9 @@ import { problemEvent } from '../problem.ts';
 import type { SessionScope, TurnObserver } from '../session.ts';
 import type { AcpAgent } from './agent.ts';
 import { createAcpDecoder } from './decoder.ts';
-import { type Note, noteLine } from './log-lines.ts';
-import { createPermissions } from './permission-requests.ts';
-import { openSession } from './open-session.ts';
+import { type Annotation, annotationLine } from './log-lines.ts';
+import { createPermissionAnswers } from './permission-answers.ts';
+import { openAcpSession } from './open-acp-session.ts';
 import type { TurnRequest } from './turn-request.ts';
 
 export type TurnOutcome =
@@ -47,7 +47,7 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
   const running = startTurn(agent, request, observer);
   const { stopped, failed, diagnosis } = running;
   try {
-    const opened = await Promise.race([openSession(agent, request), stopped, failed]);
+    const opened = await Promise.race([openAcpSession(agent, request), stopped, failed]);
     if (opened === 'stopped') return await endAborted(running);
     if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
     if (opened.type === 'refused') {
@@ -63,8 +63,8 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
 const promptSession = async (running: RunningTurn, sessionId: string): Promise<TurnOutcome> => {
   const { agent, request, stopped, failed } = running;
   running.prompted.session = sessionId;
-  const baseline = noteBaseline(agent.tag);
-  const stopPolling = poll(agent, sessionId, running.note);
+  const baseline = takeBaseline(agent.tag);
+  const stopPolling = poll(agent, sessionId, running.annotate);
   const prompt = [{ type: 'text', text: request.turn.job.prompt }];
   const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity, () => {
     running.prompted.session = null;
@@ -80,7 +80,7 @@ const promptSession = async (running: RunningTurn, sessionId: string): Promise<T
     running.diagnosis.observe(crash(request.harness.title, ended));
     return endTurn(running, ended, 'crashed');
   }
-  running.note(await detailsOf(agent, sessionId));
+  running.annotate(await detailsOf(agent, sessionId));
   const isHealthy = await closeSession(agent, sessionId);
   await endLeftOver(agent.tag, baseline);
   const ended = await exitAfterAnswer(agent);
@@ -108,7 +108,7 @@ interface RunningTurn {
   readonly stopped: Promise<'stopped'>;
   /** Rejects if the output could not be recorded. */
   readonly failed: Promise<never>;
-  readonly note: (found: Note) => void;
+  readonly annotate: (found: Annotation) => void;
   readonly dispose: () => void;
   /** The session that was prompted, until it has answered. */
   readonly prompted: { session: string | null };
@@ -126,16 +126,16 @@ const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver
   const prompted: RunningTurn['prompted'] = { session: null };
   const isReview = turn.job.isReview ?? false;
   const roots = { root: realPath(scope.cwd), home: scope.env.HOME ?? null };
-  const permissions = createPermissions({
-    policy: { ...scope.permissions, ...roots, allowAll },
+  const answers = createPermissionAnswers({
+    policy: { ...scope.rules, ...roots, allowAll },
     isReview,
     session: () => prompted.session,
-    onDenied: (denied) => note({ denied }),
+    onDenied: (denied) => annotate({ denied }),
   });
   const advice = {
     allowAll,
     redactor: scope.redactor,
-    remedyFor: (call: DeniedCall) => (isReview ? null : remedyFor(harness, call, { rules: scope.permissions, roots })),
+    remedyFor: (call: DeniedCall) => (isReview ? null : remedyFor(harness, call, { rules: scope.rules, roots })),
   };
   const diagnosis = createDiagnosis(harness, advice, (event) => abort(observer.onEvent(event)));
   const decoder = createAcpDecoder(harness.title, harness.acp?.quirks);
@@ -144,20 +144,20 @@ const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver
     log.write(text);
     decoder.stdout(text)?.forEach((event) => diagnosis.observe(event));
   };
-  const note = (found: Note) => {
-    if (Object.keys(found).length > 0) line(noteLine(found));
+  const annotate = (found: Annotation) => {
+    if (Object.keys(found).length > 0) line(annotationLine(found));
   };
   const mute = agent.listen({
     line: (text) => {
       watchdog.alive();
-      permissions.observe(text);
+      answers.observe(text);
       line(text);
     },
     drained: () => {
       const waiting = observer.drained?.() ?? null;
       return waiting && watchdog.busy(waiting);
     },
-    onRequest: (method, params) => (method === 'session/request_permission' ? permissions.answer(params) : null),
+    onRequest: (method, params) => (method === 'session/request_permission' ? answers.answer(params) : null),
   });
   const stopped = abortOf(AbortSignal.any([scope.stopSignals.stop, aborting.signal]));
   const failed = new Promise<never>((_, reject) => agent.exited.catch(reject));
@@ -175,7 +175,7 @@ const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver
     aborting: aborting.signal,
     stopped,
     failed,
-    note,
+    annotate,
     dispose,
     prompted,
   };
@@ -233,7 +233,7 @@ const crash = (title: string, { exitCode, signal }: TurnEnd) =>
   });
 
 /** Asks the agent for its usage, and for what it waits for, while it works. Returns a function that ends it. */
-const poll = ({ details }: AcpAgent, sessionId: string, note: (found: Note) => void): (() => void) => {
+const poll = ({ details }: AcpAgent, sessionId: string, annotate: (found: Annotation) => void): (() => void) => {
   if (details === null) return () => {};
   let last: string | null = null;
   let lastUsage = '';
@@ -242,7 +242,7 @@ const poll = ({ details }: AcpAgent, sessionId: string, note: (found: Note) => v
     const [usage, waiting] = await Promise.all([details.usage(sessionId), details.waiting(sessionId)]);
     if (isOver) return;
     const hasMore = usage !== null && JSON.stringify(usage) !== lastUsage;
-    note({ ...(hasMore && { usage }), ...(waiting !== null && waiting !== last && { waiting }) });
+    annotate({ ...(hasMore && { usage }), ...(waiting !== null && waiting !== last && { waiting }) });
     if (hasMore) lastUsage = JSON.stringify(usage);
     last = waiting;
   };
@@ -253,7 +253,7 @@ const poll = ({ details }: AcpAgent, sessionId: string, note: (found: Note) => v
   };
 };
 
-const detailsOf = async ({ details }: AcpAgent, sessionId: string): Promise<Note> => {
+const detailsOf = async ({ details }: AcpAgent, sessionId: string): Promise<Annotation> => {
   if (details === null) return {};
   const asked = Promise.all([details.usage(sessionId), details.ending(sessionId)]);
   const [usage, ending] = await Promise.race([asked, delay(detailsMs, [null, {}] as const, { ref: false })]);

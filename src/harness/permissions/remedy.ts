@@ -1,4 +1,4 @@
-import { decidePermission } from '../acp/permissions.ts';
+import { decidePermission } from './decide.ts';
 import { permissionRequest } from '../acp/permission-request.ts';
 import type { DeniedCall, Remedy } from '../decoded-event.ts';
 import { ownRulesOf, type Translator } from './own-rules.ts';

@@ -11,9 +11,9 @@ import type { ChangeRef } from '../../store/change-ref.ts';
 import { lastRecords } from '../../store/history.ts';
 import { readLanded } from '../../store/landed.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { readLedger } from '../../store/user-record/ledger.ts';
-import { asRecorded } from '../../store/user-record/steps.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { readLedger } from '../../store/user-state/ledger.ts';
+import { asRecorded } from '../../store/user-state/steps.ts';
 import type { CheckedBy, ProofReport, SentRun } from './report.ts';
 
 /** The last iterations are enough for tables and charts. */
@@ -88,7 +88,7 @@ const recordsOf = ({ project, change }: ChangeRef, run: RunView | null): ProofRe
 const lastRun = async ({ project, change, env }: ChangeRef): Promise<RunView | null> => {
   const { view } = await readRun(project, change);
   if (view === null) return null;
-  const recorded = asRecorded(userRecordFolder(project, change, env), view);
+  const recorded = asRecorded(userStateFolder(project, change, env), view);
   return { ...recorded, status: currentStatus(recorded, loopOwner(project, change) !== null) };
 };
 

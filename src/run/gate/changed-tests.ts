@@ -9,10 +9,10 @@ import { testLanguageOf } from '../../guard/weakened-tests/languages.ts';
 import { profileOf } from '../../guard/weakened-tests/profile.ts';
 import { rangesOf, type Touched, touchedIn } from '../../guard/weakened-tests/ranges.ts';
 import type { TestFileChange } from '../../guard/weakened-tests/weakened.ts';
-import type { Notes } from '../../store/notes.ts';
+import type { FileLists } from '../../store/file-lists.ts';
 import type { Project } from '../../store/project.ts';
-import { recordedCheckpoints } from '../../store/user-record/checkpoints.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { recordedCheckpoints } from '../../store/user-state/checkpoints.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 
 interface ChangedTestsRequest {
   readonly tree: Pick<WorkTree, 'root'>;
@@ -20,7 +20,7 @@ interface ChangedTestsRequest {
   readonly change: string;
   readonly env: NodeJS.ProcessEnv;
   /** Of the last run. */
-  readonly notes: Pick<Notes, 'read'>;
+  readonly fileLists: Pick<FileLists, 'read'>;
 }
 
 interface ChangedTest extends TestFileChange {
@@ -37,8 +37,8 @@ interface ChangedTests {
 /** Returns the test files that agents have changed, and what they check; before as the user last had or accepted it. */
 export const changedTests = async (request: ChangedTestsRequest): Promise<ChangedTests> => {
   const { tree, project, change, env } = request;
-  const record = userRecordFolder(project, change, env);
-  const checkpoints = recordedCheckpoints(record);
+  const userState = userStateFolder(project, change, env);
+  const checkpoints = recordedCheckpoints(userState);
   const ranges = await Promise.all(
     rangesOf(checkpoints).map(async ({ run, from, to }) => {
       const differences = await rawDiff(tree.root, from, to);
@@ -51,7 +51,7 @@ export const changedTests = async (request: ChangedTestsRequest): Promise<Change
   const unread = ids.filter((id) => !blobs.has(id));
   const lost = new Set(unread.length === 0 ? [] : await missingBlobs(tree.root, unread));
   const lostFrom = new Set([...touched.values()].flatMap(({ before, from }) => (lost.has(before ?? '') ? from : [])));
-  const accepted = readAcceptedTests(record);
+  const accepted = readAcceptedTests(userState);
   const start = checkpoints.findLast(({ name }) => name === '0')?.commit;
   const changed = [
     ...[...touched].map(([path, file]) => profilesOf(path, file, { blobs, accepted })),
@@ -93,11 +93,11 @@ const profilesOf = (path: string, { before, after, from }: Touched, { blobs, acc
 
 /** Test files that checkpoints leave out, for example since they contain what looks like a key. */
 const skippedTests = async (
-  { tree, notes }: ChangedTestsRequest,
+  { tree, fileLists }: ChangedTestsRequest,
   from: string,
   accepted: AcceptedTests,
 ): Promise<ChangedTest[]> => {
-  const paths = stillSkipped(parseSkipped(notes.read('skipped.json')))
+  const paths = stillSkipped(parseSkipped(fileLists.read('skipped.json')))
     .map(({ name }) => toUtf8(name))
     .filter((path) => testLanguageOf(path) !== null && !path.includes('\n'));
   const found: ChangedTest[] = [];

@@ -17,7 +17,7 @@ import { type RestoreContext, restoreInstructions } from './restore-instructions
 import { type ReviewContext, review } from '../review/review.ts';
 
 type GateContext = RestoreContext &
-  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies' | 'notes'> &
+  Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies' | 'fileLists'> &
   CommandContext &
   ProofContext &
   ReviewContext;

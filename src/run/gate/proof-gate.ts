@@ -9,7 +9,7 @@ import { hasPassed } from '../../ralph/gate-result.ts';
 import { countProof } from '../../ralph/ledger.ts';
 import type { Ledger, Scenario } from '../../ralph/proof.ts';
 import { type GateRun, type IterationRecord, maxListed, type GateProof } from '../../ralph/record.ts';
-import { readLedger, saveLedger } from '../../store/user-record/ledger.ts';
+import { readLedger, saveLedger } from '../../store/user-state/ledger.ts';
 import type { RunContext } from '../context.ts';
 import type { CommandResults } from './command-results.ts';
 import type { RedFirstContext } from './red-first.ts';

@@ -6,8 +6,8 @@ import { evidenceFor, type GateFindings, type RedFirst } from '../../proof/next-
 import { firstCheckpoint } from './first-checkpoint.ts';
 import { isKept, judgeRedFirst } from './red-first-verdict.ts';
 import type { Evidence, Scenario } from '../../ralph/proof.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { addRedFirst, readRedFirst } from '../../store/user-record/red-first.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { addRedFirst, readRedFirst } from '../../store/user-state/red-first.ts';
 import type { RunContext } from '../context.ts';
 import { runTrial, type Trial, type TrialContext } from './trial.ts';
 
@@ -25,8 +25,8 @@ export const tryRedFirst = async (context: RedFirstContext, findings: GateFindin
   const { tree, project, plan, env } = context;
   const { scenarios, checkpoint } = findings;
   const notTried = new Map(scenarios.map(({ id }): [string, RedFirst] => [id, 'not-tried']));
-  const record = userRecordFolder(project, plan.change, env);
-  const start = tree && (await firstCheckpoint(tree, record));
+  const userState = userStateFolder(project, plan.change, env);
+  const start = tree && (await firstCheckpoint(tree, userState));
   if (tree === null || start === null || checkpoint === null) return { kind: 'tried', results: notTried };
   const changes = (await rawDiff(tree.root, start, checkpoint)) ?? new Map<string, { new: string }>();
   const evidence = new Map(scenarios.map((scenario) => [scenario.id, evidenceFor(scenario, findings)]));
@@ -38,7 +38,7 @@ export const tryRedFirst = async (context: RedFirstContext, findings: GateFindin
   const keys = new Map(
     scenarios.map((scenario) => [scenario.id, keyOf(scenario, { start, evidence: evidence.get(scenario.id)!, tests })]),
   );
-  const known = readRedFirst(record);
+  const known = readRedFirst(userState);
   const open = scenarios.filter(({ id }) => known[keys.get(id)!] === undefined);
   const tried = open.length === 0 ? new Map<string, RedFirst>() : await tryOpen();
   if (tried === null) return { kind: 'interrupted' };
@@ -46,7 +46,7 @@ export const tryRedFirst = async (context: RedFirstContext, findings: GateFindin
     (entry): entry is [string, 'failed' | 'absent' | 'passed'] => entry[1] !== 'not-tried',
   );
   if (settled.length > 0)
-    addRedFirst(record, Object.fromEntries(settled.map(([id, result]) => [keys.get(id)!, result])));
+    addRedFirst(userState, Object.fromEntries(settled.map(([id, result]) => [keys.get(id)!, result])));
   return {
     kind: 'tried',
     results: new Map(scenarios.map(({ id }) => [id, tried.get(id) ?? known[keys.get(id)!] ?? 'not-tried'])),

@@ -58,7 +58,7 @@ export const runCommands = async (context: CommandContext, { iteration, isGuarde
   return { runs, tampering };
 };
 
-interface Attempt {
+interface CommandRequest {
   readonly logFile: (isRetry: boolean) => string;
   readonly mayRun: () => boolean;
   readonly proofGate: ProofGate | null;
@@ -68,7 +68,7 @@ interface Attempt {
 const runWithRetry = async (
   context: CommandContext,
   command: string,
-  { logFile, mayRun, proofGate }: Attempt,
+  { logFile, mayRun, proofGate }: CommandRequest,
 ): Promise<GateRun> => {
   const started = performance.now();
   const timeLeftMs = () => timeLeftNow(context);

@@ -5,10 +5,10 @@ import { weakenings } from '../../guard/weakened-tests/weakened.ts';
 import type { RunPlan } from '../../ralph/plan.ts';
 import { type GateReport, type IterationRecord, maxListed } from '../../ralph/record.ts';
 import type { Redactor } from '../../secrets/redact.ts';
-import { openNotes } from '../../store/notes.ts';
+import { openFileLists } from '../../store/file-lists.ts';
 import { runFolder } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import type { RunContext } from '../context.ts';
 import { changedTests } from './changed-tests.ts';
@@ -30,16 +30,16 @@ const notCompared: Weakened = {
   isAcceptable: false,
 };
 
-type WeakenedContext = Pick<RunContext, 'tree' | 'project' | 'plan' | 'env' | 'workProject' | 'redactor' | 'notes'>;
+type WeakenedContext = Pick<RunContext, 'tree' | 'project' | 'plan' | 'env' | 'workProject' | 'redactor' | 'fileLists'>;
 
 /** Returns what agents have taken from the tests that existed before them. */
 export const findWeakened = async (
   context: WeakenedContext,
   { checkpoint }: Pick<IterationRecord, 'checkpoint'>,
 ): Promise<Weakened> => {
-  const { tree, project, plan, env, workProject, redactor, notes } = context;
+  const { tree, project, plan, env, workProject, redactor, fileLists } = context;
   if (tree === null) return noneWeakened;
-  const { changed, unread } = await changedTests({ tree, project, change: plan.change, env, notes });
+  const { changed, unread } = await changedTests({ tree, project, change: plan.change, env, fileLists });
   if (checkpoint === null || unread.has(plan.run)) return notCompared;
   const found = weakenings(changed);
   const from = new Map(changed.map((each) => [each.path, each.from]));
@@ -90,12 +90,12 @@ interface AcceptedIn {
 export const acceptWeakened = async (project: Project, { change, run, root, env }: AcceptedIn): Promise<string[]> => {
   const found = await findWorkTree(root, '');
   if (found.kind !== 'found') return [];
-  const record = userRecordFolder(project, change, env);
-  const notes = openNotes({ run, folder: runFolder(project, change, run), record });
-  const { changed } = await changedTests({ tree: found.tree, project, change, env, notes });
+  const userState = userStateFolder(project, change, env);
+  const fileLists = openFileLists({ run, folder: runFolder(project, change, run), userState });
+  const { changed } = await changedTests({ tree: found.tree, project, change, env, fileLists });
   const weak = weakenings(changed);
   const paths = new Set(weak.map(({ path }) => path));
   const accepted = changed.filter(({ path }) => paths.has(path)).map(({ path, after }) => [path, after] as const);
-  if (accepted.length > 0) acceptTests(record, Object.fromEntries(accepted));
+  if (accepted.length > 0) acceptTests(userState, Object.fromEntries(accepted));
   return weak.map(({ path, what }) => `${path} ${what}`);
 };

@@ -2,8 +2,8 @@ import type { FlagName, Options, FileSettings } from '../../config/flags.ts';
 import type { Project } from '../../store/project.ts';
 import { cutHistory, lastRecords } from '../../store/history.ts';
 import type { Change } from '../../changes/source.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { withSecrets } from '../../store/user-record/identity.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { withSecrets } from '../../store/user-state/identity.ts';
 import type { RunPlan, ScenarioCommands, SettingsAtStart } from '../../ralph/plan.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
 import { isResumable, type RunView } from '../../ralph/view.ts';
@@ -123,7 +123,7 @@ export const reusePlan = (planned: Planned): Planned | null => {
 
 /** Loads what a resume needs. The status may be "running": the owner of the lock knows that the process is gone. */
 const loadInterrupted = ({ project, target, env }: PlanRequest, saved: RunView): Interrupted => {
-  const view = withSecrets(userRecordFolder(project, target.id, env), saved);
+  const view = withSecrets(userStateFolder(project, target.id, env), saved);
   // The process may have been killed between saving a record and saving the state.
   const { records: all, isCut } = lastRecords(project, target.id, 2);
   const records = all.filter((record) => record.run === view.run);

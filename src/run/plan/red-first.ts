@@ -1,7 +1,7 @@
 import { userError } from '../../errors.ts';
 import type { Repository } from '../../git/work-tree.ts';
-import { recordedCheckpoints } from '../../store/user-record/checkpoints.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { recordedCheckpoints } from '../../store/user-state/checkpoints.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { firstCheckpoint } from '../gate/first-checkpoint.ts';
 import type { RunSpec } from '../spec.ts';
@@ -17,10 +17,10 @@ export const checkRedFirst = async ({ project, plan, previous, repository, env }
   if (!plan.gate.redFirst) return;
   if (repository === null) throw userError('red-first-no-git');
   if (previous === null) return;
-  const record = userRecordFolder(project, plan.change, env);
+  const userState = userStateFolder(project, plan.change, env);
   const { finishedIterations, pending } = previous.view;
   // It was stopped before it saved anything, so no agent has worked either.
-  if (finishedIterations === 0 && pending === null && recordedCheckpoints(record).length === 0) return;
-  if ((await firstCheckpoint(repository, record)) !== null) return;
+  if (finishedIterations === 0 && pending === null && recordedCheckpoints(userState).length === 0) return;
+  if ((await firstCheckpoint(repository, userState)) !== null) return;
   throw userError('checkpoint-gone', plan.change, commandLine('spool', 'ralph', '--change', plan.change, '--fresh'));
 };

@@ -1,9 +1,9 @@
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf } from '../../config/flags.ts';
 import { isTracked } from '../../git/work-tree.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { isSameStart, recognise, recordedGate } from '../../store/user-record/identity.ts';
-import { missingRun } from '../../store/user-record/steps.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { isSameStart, recognise, recordedGate } from '../../store/user-state/identity.ts';
+import { missingRun } from '../../store/user-state/steps.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { mask } from '../../secrets/redact.ts';
 import { interruptedRun, type LastRun } from './last-run.ts';
@@ -25,7 +25,7 @@ export const checkOrigin = async (spec: RunSpec, services: RunServices, lastRun:
   checkLast(spec, env, lastRun);
   const view = interruptedRun(spec, env, lastRun);
   if (view === null) return unchanged;
-  const recognised = recognise(userRecordFolder(project, change, env), view);
+  const recognised = recognise(userStateFolder(project, change, env), view);
   if (recognised === 'same') return unchanged;
   if (recognised !== 'unknown') throw userError('changed-run', change, recognised);
   if (await isTracked(project.root, ralphFolder(project, change))) {
@@ -47,7 +47,7 @@ export interface CheckedSpec {
 const checkLast = ({ project, target: { id: change } }: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): void => {
   const { view, hasSettings, isRunning } = lastRun;
   if (isRunning) return;
-  const folder = userRecordFolder(project, change, env);
+  const folder = userStateFolder(project, change, env);
   const missing = hasSettings ? missingRun(folder, view) : null;
   if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
 };
@@ -57,7 +57,7 @@ export const checkUnchanged = (
   { project, target: { id: change } }: RunSpec,
   { env, agreed, saved }: { env: NodeJS.ProcessEnv; agreed: RunView | null; saved: RunView },
 ): void => {
-  const recognised = recognise(userRecordFolder(project, change, env), saved);
+  const recognised = recognise(userStateFolder(project, change, env), saved);
   if (recognised === 'same' || (recognised === 'unknown' && agreed && isSameStart(agreed, saved))) return;
   throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
 };

@@ -11,7 +11,7 @@ export type KeptSettings = Partial<Pick<Options, FlagsKept<'plan' | 'workspace' 
 
 /** The settings of a run as they could be set by flags. Permissions are left out. */
 export const keptSettings = (view: RunView): KeptSettings => {
-  const settings = { ...settingsInPlan(view), ...settingsOfWorkspace(view), ...settingsInRecord(view) };
+  const settings = { ...settingsInPlan(view), ...settingsOfWorkspace(view), ...settingsInView(view) };
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 };
 
@@ -58,5 +58,5 @@ const settingsOfWorkspace = ({ workspace }: RunView) =>
     branch: workspace?.branch ?? null,
   }) satisfies Pick<Options, FlagsKept<'workspace'>>;
 
-const settingsInRecord = ({ settings }: RunView): Readonly<Record<string, unknown>> =>
+const settingsInView = ({ settings }: RunView): Readonly<Record<string, unknown>> =>
   Object.fromEntries(recordedSettings.map((name) => [name, settings?.given?.[name]]));

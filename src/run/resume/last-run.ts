@@ -3,8 +3,8 @@ import { isResumable, type RunView } from '../../ralph/view.ts';
 import { historySize } from '../../store/history.ts';
 import type { Project } from '../../store/project.ts';
 import { loopOwner, readRun, type SavedRun, stateStamp } from '../../store/state.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { asRecorded } from '../../store/user-record/steps.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { asRecorded } from '../../store/user-state/steps.ts';
 
 /** The last run of a change, read once by everything that a start checks. */
 export interface LastRun extends SavedRun {
@@ -30,11 +30,11 @@ export const readLastRun = async (of: RunOf): Promise<LastRun> => {
 export const lastRunVersion = ({ project, target: { id } }: RunOf): string =>
   `${stateStamp(project, id)} ${historySize(project, id)}`;
 
-/** Returns the last run with the status that the user's record confirms. */
+/** Returns the last run with the status that the user state confirms. */
 export const recordedRun = (
   { project, target, env }: RunOf & { readonly env: NodeJS.ProcessEnv },
   { view }: LastRun,
-): RunView | null => view && asRecorded(userRecordFolder(project, target.id, env), view);
+): RunView | null => view && asRecorded(userStateFolder(project, target.id, env), view);
 
 /** Returns the run that would be resumed; null if there is none, or if it is running. */
 export const interruptedRun = (of: RunOf, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {

@@ -8,7 +8,7 @@ import type { PromptDocument } from '../../ralph/prompt.ts';
 import { describeProof } from '../../ralph/proof-text.ts';
 import type { GateRun } from '../../ralph/record.ts';
 import type { Difference, EarlierReview, ReviewMaterial } from '../../ralph/review-prompt.ts';
-import { readLedger } from '../../store/user-record/ledger.ts';
+import { readLedger } from '../../store/user-state/ledger.ts';
 import { createAssignmentReader } from '../assignment.ts';
 import type { RunContext } from '../context.ts';
 import type { Reviewed, ReviewCopy } from './copy.ts';

@@ -5,8 +5,8 @@ import type { ReviewPlan } from '../../ralph/plan.ts';
 import type { GateRun, IterationRecord, ReviewReport } from '../../ralph/record.ts';
 import type { ReviewAttempt } from '../../ralph/review-verdict.ts';
 import { addUsage, spentUsage } from '../../ralph/usage.ts';
-import { recordedCheckpoint } from '../../store/user-record/checkpoints.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { recordedCheckpoint } from '../../store/user-state/checkpoints.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import type { RunContext } from '../context.ts';
 import { firstCheckpoint } from '../gate/first-checkpoint.ts';
 import { makeReviewCopy, removeReviewCopy, type Reviewed } from './copy.ts';
@@ -31,7 +31,9 @@ export const review = async (context: ReviewContext, request: ReviewRequest): Pr
   const reviewed = await findReviewed(context, request.iteration);
   const all: Attempts = { number: 0, usage: null };
   const last =
-    typeof reviewed === 'string' ? without(reviewed) : await attempt(context, { ...request, ...reviewed, plan, all });
+    typeof reviewed === 'string'
+      ? without(reviewed)
+      : await attemptWithRetry(context, { ...request, ...reviewed, plan, all });
   const { verdict, findings, reason, tools, interrupted } = last;
   const { redactor, emit } = context;
   const report = redactor.data({
@@ -61,13 +63,13 @@ interface Attempts {
   usage: Usage | null;
 }
 
-interface Attempting extends ReviewRequest, Reviewed {
+interface AttemptRequest extends ReviewRequest, Reviewed {
   readonly plan: ReviewPlan;
   readonly all: Attempts;
 }
 
 /** A review without a verdict is tried once more. Waiting for a usage limit is no attempt. */
-const attempt = async (context: ReviewContext, request: Attempting): Promise<ReviewAttempt> => {
+const attemptWithRetry = async (context: ReviewContext, request: AttemptRequest): Promise<ReviewAttempt> => {
   const waiting = waitForReviewer(context, request.plan);
   for (let tries = 1; ;) {
     const result = await attemptOnce(context, request);
@@ -83,7 +85,7 @@ const attempt = async (context: ReviewContext, request: Attempting): Promise<Rev
 
 const maxTries = 2;
 
-const attemptOnce = async (context: ReviewContext, request: Attempting): Promise<ReviewAttempt> => {
+const attemptOnce = async (context: ReviewContext, request: AttemptRequest): Promise<ReviewAttempt> => {
   const { control, emit } = context;
   const { iteration, plan, all } = request;
   if (control.received() !== null) return { ...without('it was interrupted'), interrupted: true };
@@ -126,14 +128,14 @@ const without = (reason: string): ReviewAttempt => ({
   error: null,
 });
 
-/** Returns the reason if the work of the iteration is not known. The agent can move refs, but not the user's record. */
+/** Returns the reason if the work of the iteration is not known. The agent can move refs, but cannot write the user state. */
 const findReviewed = async (
   { tree, project, plan, env, view }: ReviewContext,
   iteration: number,
 ): Promise<Reviewed | string> => {
   if (tree === null) return 'there is no git repository';
   const record: Pick<IterationRecord, 'checkpoint'> | null = view().pending;
-  const folder = userRecordFolder(project, plan.change, env);
+  const folder = userStateFolder(project, plan.change, env);
   const refs = await listCheckpoints(tree, plan.change, plan.run);
   const find = (name: string) =>
     recordedCheckpoint(folder, plan.run, name) ?? refs.find((each) => each.name === name)?.commit ?? null;

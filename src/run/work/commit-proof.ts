@@ -4,7 +4,7 @@ import type { WorkTree } from '../../git/work-tree.ts';
 import type { Ledger } from '../../ralph/proof.ts';
 import { shortCountText } from '../../ralph/proof-rows.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
-import { readLedger, saveLedger } from '../../store/user-record/ledger.ts';
+import { readLedger, saveLedger } from '../../store/user-state/ledger.ts';
 import type { RunContext } from '../context.ts';
 import { differsByTrailer, withScenariosTrailer } from './trailers.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { toUtf8 } from '../../git/paths.ts';
-import { readIndexNote, type Refreshed, refreshIndex } from '../../git/refresh.ts';
+import { readPendingRefresh, type Refreshed, refreshIndex } from '../../git/refresh.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
 import { someOf } from '../../text/format.ts';
 import type { Emit } from '../../ralph/events.ts';
@@ -63,8 +63,8 @@ const notify = ({ emit }: RefresherState, text: string): void => emit({ type: 'n
 /** Returns null if the index is up to date. */
 const refreshNow = async (state: RefresherState, retries: number): Promise<Refreshed | null> => {
   const { tree, reverted } = state;
-  const note = readIndexNote(tree);
-  const refreshed = note && (await refreshIndex(tree, note, { retries }));
+  const pending = readPendingRefresh(tree);
+  const refreshed = pending && (await refreshIndex(tree, pending, { retries }));
   if (refreshed?.kind !== 'refreshed') return refreshed;
   state.isAnnounced = false;
   const { names, undone } = refreshed;

@@ -1,7 +1,7 @@
 import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
 import { rawDiff } from '../../git/raw-diff.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
-import { checkpointRecorder } from '../../store/user-record/checkpoints.ts';
+import { checkpointRecorder } from '../../store/user-state/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { CommitContext, IterationWork } from './commit.ts';
 import { recordLeftBehind, recallUncommitted } from './interrupted.ts';

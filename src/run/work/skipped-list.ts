@@ -25,11 +25,11 @@ export interface SkippedList {
   hasChanged(path: SkippedPath): boolean;
 }
 
-type SkippedListContext = Pick<RunContext, 'project' | 'plan' | 'lock' | 'emit' | 'notes' | 'redactor' | 'folder'>;
+type SkippedListContext = Pick<RunContext, 'project' | 'plan' | 'lock' | 'emit' | 'fileLists' | 'redactor' | 'folder'>;
 
 export const openSkippedList = (context: SkippedListContext, tree: WorkTree): SkippedList => {
-  const { plan, notes, emit, redactor } = context;
-  let listed: readonly SkippedPath[] = parseSkipped(notes.read('skipped.json'));
+  const { plan, fileLists, emit, redactor } = context;
+  let listed: readonly SkippedPath[] = parseSkipped(fileLists.read('skipped.json'));
   // A file that was too large, or that git refused, may be fine by now, so it is checked again.
   const before = stillSkipped(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
   const announced = new Set(before.map(({ name }) => name));
@@ -53,7 +53,7 @@ export const openSkippedList = (context: SkippedListContext, tree: WorkTree): Sk
       if (text === written) return;
       written = text;
       ensureRunState(context);
-      notes.write('skipped.json', listed);
+      fileLists.write('skipped.json', listed);
       announce(skipped);
     },
     announceInFolders: (names) => {

@@ -35,7 +35,10 @@ export interface Snapshots {
   skipped(): readonly SkippedPath[];
 }
 
-export type SnapshotContext = Pick<RunContext, 'project' | 'plan' | 'lock' | 'emit' | 'notes' | 'redactor' | 'folder'>;
+export type SnapshotContext = Pick<
+  RunContext,
+  'project' | 'plan' | 'lock' | 'emit' | 'fileLists' | 'redactor' | 'folder'
+>;
 
 /** `since` is the last tree of an interrupted run. */
 export const createSnapshots = (
@@ -44,7 +47,7 @@ export const createSnapshots = (
   since: SnapshotterOptions['since'],
 ): Snapshots => {
   const skippedList = openSkippedList(context, tree);
-  const ignored = openIgnoredBefore(tree, context.notes);
+  const ignored = openIgnoredBefore(tree, context.fileLists);
   const trees = createTreeSnapshotter(tree, {
     skipped: skippedList.before,
     ownOutput: createOwnOutput(),

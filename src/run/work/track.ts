@@ -81,7 +81,7 @@ const initialState = (context: WorkContext, tree: WorkTree): TrackerState => ({
   context,
   tree,
   index: createIndexRefresher(tree, context.emit),
-  uncommittedList: openUncommittedList(context.notes),
+  uncommittedList: openUncommittedList(context.fileLists),
   diff: createTreeDiff(tree),
   announced: new Set(),
   touched: new Set(),

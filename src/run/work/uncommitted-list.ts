@@ -1,5 +1,5 @@
 import { toUtf8 } from '../../git/paths.ts';
-import type { Notes } from '../../store/notes.ts';
+import type { FileLists } from '../../store/file-lists.ts';
 import { boolean, object, pairOf, required, text, validItems } from '../../text/shape.ts';
 import type { Uncommitted } from '../../ralph/events.ts';
 
@@ -23,12 +23,12 @@ interface Reason {
 /** Further files are only counted. */
 const maxNames = 20;
 
-export const openUncommittedList = (notes: Notes): UncommittedList => {
-  const open = new Map(entries(notes.read('uncommitted.json')));
+export const openUncommittedList = (fileLists: FileLists): UncommittedList => {
+  const open = new Map(entries(fileLists.read('uncommitted.json')));
   const save = () => {
     try {
-      if (open.size === 0) notes.remove('uncommitted.json');
-      else notes.write('uncommitted.json', [...open]);
+      if (open.size === 0) fileLists.remove('uncommitted.json');
+      else fileLists.write('uncommitted.json', [...open]);
     } catch {
       // The disk may be full. The next write fails with the error.
     }

@@ -8,9 +8,9 @@ import { openGuard } from '../../guard/guard.ts';
 import { forgetGoal } from '../../guard/saved-memory.ts';
 import { gateCommands, type Workspace } from '../../ralph/plan.ts';
 import { newTempIndex } from '../../store/folders.ts';
-import { adoptNotes } from '../../store/notes.ts';
+import { adoptFileLists } from '../../store/file-lists.ts';
 import { trialWorktree, workspaceFile } from '../../store/paths.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import type { Cleanup } from '../cleanup.ts';
 import type { RunContext } from '../context.ts';
 import { openWorkspaceCopies } from './copies.ts';
@@ -23,7 +23,7 @@ import { openWorkspace } from './open-workspace.ts';
 import { removeTrial } from '../gate/remove-trial.ts';
 
 /** What agents work on, and what is watched there. */
-type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'notes' | 'guard' | 'copies'>;
+type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'fileLists' | 'guard' | 'copies'>;
 
 export interface WorkRequest extends Pick<
   RunContext,
@@ -59,25 +59,25 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
   if (tree && request.cluster?.work) await restoreUnfinished({ ...request, tree }, request.cluster.work);
   if (existsSync(trialWorktree(project, change))) await removeTrial(project, change);
-  const record = userRecordFolder(project, change, env);
-  createFolder(record);
+  const userState = userStateFolder(project, change, env);
+  createFolder(userState);
   noteRepository({ project, change, env }, request.repository);
-  const notes = adoptNotes({ run: plan.run, folder, record, redact: request.redactor.data });
-  if (options.fresh) forgetGoal(record);
+  const fileLists = adoptFileLists({ run: plan.run, folder, userState, redact: request.redactor.data });
+  if (options.fresh) forgetGoal(userState);
   const lastActivityMs = lastActivityOf(project, change);
   // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
   const guard = await openGuard({
     project: workProject,
     change: target,
     commands: gateCommands(plan.gate),
-    folder: record,
+    folder: userState,
     committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
   });
   if (workspace.worktree !== null) trusted.checkIn(workspace.root, request, 'harness');
   // Files that were guarded before are known, so they need no trust.
   if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, request, 'verify');
   const copies = await openWorkspaceCopies({ project, target, workspace, guard, emit });
-  return { workProject, workspace, tree, notes, guard, copies };
+  return { workProject, workspace, tree, fileLists, guard, copies };
 };
 
 const restoreUnfinished: typeof restoreWork = async (...request) =>

@@ -18,8 +18,8 @@ import { createCopy, restoreCopy, savedCopy } from '../../changes/copies.ts';
 import { checkFolderInside } from '../../files/inside.ts';
 import { branchOf } from '../../changes/branch.ts';
 import { hideWorktreesFromGit } from '../../store/folders.ts';
-import { recordBase, recordedBase } from '../../store/user-record/branches.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { recordBase, recordedBase } from '../../store/user-state/branches.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import type { Emit } from '../../ralph/events.ts';
 import type { Workspace } from '../../ralph/plan.ts';
 import type { Redactor } from '../../secrets/redact.ts';
@@ -66,7 +66,7 @@ const recordBranchBase = async (
   branch: string,
   isNew: boolean,
 ): Promise<void> => {
-  const folder = userRecordFolder(project, target.id, env);
+  const folder = userStateFolder(project, target.id, env);
   if (!isNew && recordedBase(folder, branch) !== undefined) return;
   recordBase(folder, branch, await configuredBase(project.root, branch));
 };

@@ -10,8 +10,8 @@ import {
 } from '../../git/work-tree.ts';
 import { realPath } from '../../process/which.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { recordedRepository, recordRepository } from '../../store/user-record/repository.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { recordedRepository, recordRepository } from '../../store/user-state/repository.ts';
 import { commandLine } from '../../text/shell-words.ts';
 
 /**
@@ -67,7 +67,7 @@ const newRepositoryIn = (project: ChangeRef['project']): Repository => {
   return { gitFolder, sharedFolder: gitFolder, root };
 };
 
-const folderFor = ({ project, change, env }: ChangeRef): string => userRecordFolder(project, change, env);
+const folderFor = ({ project, change, env }: ChangeRef): string => userStateFolder(project, change, env);
 
 /** Adds what is unusual: the work tree, because of `core.worktree`, and the repository that has the branches. */
 const folderOf = (repository: Repository | null | undefined): string => {

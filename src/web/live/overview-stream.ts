@@ -80,10 +80,10 @@ interface Shown {
 
 /** What has changed; null if nothing has. */
 const changesBetween = (before: Shown, after: Shown): OverviewMessage | null => {
-  const { rows, notes, now } = after.overview;
+  const { rows, warnings, now } = after.overview;
   const changed = rows.filter(({ change }) => before.texts.get(change) !== after.texts.get(change));
   const order = rows.map(({ change }) => change);
   const isSameOrder = order.join('\n') === before.overview.rows.map(({ change }) => change).join('\n');
-  const isSame = isSameOrder && notes.join('\n') === before.overview.notes.join('\n');
-  return changed.length === 0 && isSame ? null : { type: 'rows', rows: changed, order, notes, now };
+  const isSame = isSameOrder && warnings.join('\n') === before.overview.warnings.join('\n');
+  return changed.length === 0 && isSame ? null : { type: 'rows', rows: changed, order, warnings, now };
 };

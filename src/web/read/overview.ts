@@ -46,11 +46,11 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
   }, changesMs);
   const remoteRows = createShared(async () => {
     try {
-      return (await remote?.rows()) ?? { rows: [], notes: [] };
+      return (await remote?.rows()) ?? { rows: [], warnings: [] };
     } catch (error) {
       const known = asUserError(error);
       if (known === null) throw error;
-      return { rows: [], notes: [`${known.message} Only this machine is shown.`] };
+      return { rows: [], warnings: [`${known.message} Only this machine is shown.`] };
     }
   }, remoteMs);
 
@@ -67,7 +67,7 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
       version,
       readOnly,
       queue: remote !== null,
-      notes: [...known.problems, ...others.notes],
+      warnings: [...known.problems, ...others.warnings],
       rows: [...rows, ...idle],
       now: now.toISOString(),
     };

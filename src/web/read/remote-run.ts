@@ -1,5 +1,5 @@
 import { spentUsage } from '../../ralph/usage.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
 import type { ComparedCheckpoints } from '../../store/saved-checkpoints.ts';
 import type { ConversationPage, RemoteState, Row, RunDetail } from '../api.ts';
 import { badRequest, notFound } from '../http/refusal.ts';
@@ -103,7 +103,7 @@ const checkpointsOf = async (
   return {
     change,
     tree: { root: pushed.mirror, isBare: true },
-    recordFolder: userRecordFolder(project, change, env),
+    userState: userStateFolder(project, change, env),
     checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
   };
 };

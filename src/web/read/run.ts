@@ -14,8 +14,8 @@ import { leftoversOf } from '../../store/leftovers.ts';
 import { journalFile } from '../../store/paths.ts';
 import { lastIterationIn, runsOf } from '../../store/runs.ts';
 import { loopOwner, readRun, readStart } from '../../store/state.ts';
-import { userRecordFolder } from '../../store/user-record/folder.ts';
-import { asRecorded, recordedEnds } from '../../store/user-record/steps.ts';
+import { userStateFolder } from '../../store/user-state/folder.ts';
+import { asRecorded, recordedEnds } from '../../store/user-state/steps.ts';
 import { statsOf } from '../../files/read.ts';
 import type { Change } from '../../changes/source.ts';
 import type { ChangeDetail, IterationSummary, Row, RowStatus, RunDetail, RunSummary, TaskItem } from '../api.ts';
@@ -55,7 +55,7 @@ export const createRunReader = (subject: RunReaderOptions): RunReader => {
 const latestView = async ({ project, env }: Subject, change: string): Promise<RunView | null> => {
   const saved = (await readRun(project, change).catch(() => null))?.view ?? null;
   if (saved === null) return null;
-  const view = asRecorded(userRecordFolder(project, change, env), { ...saved, change });
+  const view = asRecorded(userStateFolder(project, change, env), { ...saved, change });
   const status = currentStatus(view, loopOwner(project, change) !== null);
   return status === 'running' ? { ...view, elapsedMs: elapsedNow(project, view, new Date()) } : { ...view, status };
 };
@@ -189,7 +189,7 @@ const runsOfChange = async (
   history: ReadonlyMap<string, readonly IterationSummary[]>,
 ): Promise<readonly RunSummary[]> => {
   const ids = [...new Set([...history.keys(), ...runsOf(project, change)])].toSorted().toReversed();
-  const folder = userRecordFolder(project, change, env);
+  const folder = userStateFolder(project, change, env);
   return ids.map((run): RunSummary => {
     const iterations = history.get(run) ?? [];
     const ended = recordedEnds(folder, run)?.at(-1) as RunView['status'] | undefined;

@@ -10,9 +10,9 @@ import {
   loadHandover,
   saveHandover,
 } from '../../../src/store/handover.ts';
-import { handoverFile, recordedHandoverFile } from '../../../src/store/paths.ts';
+import { handoverFile, userHandoverFile } from '../../../src/store/paths.ts';
 import { transferableFiles, writeTransferred } from '../../../src/store/transfer.ts';
-import { userRecordFolder } from '../../../src/store/user-record/folder.ts';
+import { userStateFolder } from '../../../src/store/user-state/folder.ts';
 
 const machine = () => {
   const base = mkdtempSync(join(tmpdir(), 'spool-handover-'));
@@ -23,8 +23,7 @@ const machine = () => {
 
 const run = '20260102-030405-9f3a';
 const kept = addNotes(noNotes, { run, iteration: 1, handover: 'Next: b\nPatterns: use pnpm' });
-const recordOf = (of: ReturnType<typeof machine>) =>
-  recordedHandoverFile(userRecordFolder(of.project, of.change, of.env));
+const recordOf = (of: ReturnType<typeof machine>) => userHandoverFile(userStateFolder(of.project, of.change, of.env));
 
 test('notes move to another machine with the other files of a change', () => {
   const [from, to] = [machine(), machine()];

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ralphFolder } from '../../../src/store/paths.ts';
 import { transferableFiles, writeTransferred } from '../../../src/store/transfer.ts';
-import { userRecordFolder } from '../../../src/store/user-record/folder.ts';
+import { userStateFolder } from '../../../src/store/user-state/folder.ts';
 
 const change = '001-01_a';
 
@@ -14,7 +14,7 @@ const machine = (name: string, files: Record<string, string> = {}) => {
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const of = { project: { root: join(base, 'project') }, change, env: { HOME: base } };
   mkdirSync(join(of.project.root, '.spool'), { recursive: true });
-  const folders = { state: ralphFolder(of.project, change), record: userRecordFolder(of.project, change, of.env) };
+  const folders = { state: ralphFolder(of.project, change), record: userStateFolder(of.project, change, of.env) };
   const pathOf = (path: string) => {
     const [first, ...rest] = path.split('/');
     return join(folders[first as keyof typeof folders], ...rest);

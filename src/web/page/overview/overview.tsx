@@ -51,9 +51,9 @@ const Groups = ({ overview, route }: { readonly overview: OverviewData; readonly
       <h1 class="visually-hidden">Changes of {overview.project.name}</h1>
       <Filters route={route} groups={groups} input={input} choose={choose} />
       <ActionOutcome />
-      {overview.notes.map((note) => (
-        <p key={note} class="notice tone-warn">
-          {note}
+      {overview.warnings.map((warning) => (
+        <p key={warning} class="notice tone-warn">
+          {warning}
         </p>
       ))}
       {shown.length > 0 && <ColumnTitles />}

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TextPage } from '../../api.ts';
 import { get, type Problem } from '../state/client.ts';
-import { useAttempt } from '../state/load.ts';
+import { useRetryCount } from '../state/load.ts';
 import { isAtEnd, scrollerOf, scrollToEnd } from './scroller.ts';
 
 /** Bytes of a piece, and how many pieces are in the page at a time. */
@@ -34,7 +34,7 @@ export const useTextPieces = (base: string, isGrowing: boolean, box: Box): TextP
   const [pieces, setPieces] = useState<readonly TextPage[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const isLoading = useRef(false);
-  const attempt = useAttempt(problem !== null);
+  const retries = useRetryCount(problem !== null);
   const anchor = useAnchor(box, pieces);
   const latest = useRef(pieces);
   latest.current = pieces;
@@ -78,7 +78,7 @@ export const useTextPieces = (base: string, isGrowing: boolean, box: Box): TextP
 
   useEffect(() => {
     if (latest.current.length === 0) void (isGrowing ? jump('end', 'end') : jump(0, 'start'));
-  }, [attempt]);
+  }, [retries]);
   useEffect(() => {
     // Its last lines may have come after it was read.
     if (!isGrowing) return void loadLater();

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ConversationPage, JournalEntry } from '../../api.ts';
 import { get, type Problem } from './client.ts';
-import { useAttempt } from './load.ts';
+import { useRetryCount } from './load.ts';
 import type { RunState } from './run-state.ts';
 
 /** A part of a conversation, read from the journal. */
@@ -46,7 +46,7 @@ export const useConversation = ({
   const isLive = useRef(isCurrent).current;
   const latest = useRef(loaded);
   const isLoading = useRef(false);
-  const attempt = useAttempt(problem !== null);
+  const retries = useRetryCount(problem !== null);
 
   const read = async (query: string): Promise<ConversationPage | null> => {
     const answer = await get<ConversationPage>(`${base}/conversation${query}`);
@@ -95,7 +95,7 @@ export const useConversation = ({
   useEffect(() => {
     if (latest.current === null || (isLive && latest.current.entries.length === 0)) void start();
     else if (isLive) void catchUp();
-  }, [attempt, state.snapshots, isCurrent]);
+  }, [retries, state.snapshots, isCurrent]);
 
   const live = isLive && loaded !== null ? liveEntries(state.entries, loaded, number) : [];
   return {

@@ -17,7 +17,7 @@ export const useLoaded = <Value>(path: string | null, version: number | string =
     path: null,
     value: { state: 'loading' },
   });
-  const attempt = useAttempt(loaded.value.state === 'failed');
+  const retries = useRetryCount(loaded.value.state === 'failed');
   useEffect(() => {
     if (path === null) return undefined;
     const abort = new AbortController();
@@ -29,16 +29,16 @@ export const useLoaded = <Value>(path: string | null, version: number | string =
       setLoaded({ path, value });
     });
     return () => abort.abort();
-  }, [path, version, attempt]);
+  }, [path, version, retries]);
   return loaded.path === path ? loaded.value : { state: 'loading' };
 };
 
 /** A number that changes when the server is back and something has failed, which is then to be tried again. */
-export const useAttempt = (hasFailed: boolean): number => {
+export const useRetryCount = (hasFailed: boolean): number => {
   const reached = useStore(reconnections);
-  const [attempt, setAttempt] = useState(0);
+  const [retries, setRetries] = useState(0);
   useEffect(() => {
-    if (hasFailed) setAttempt(reached);
+    if (hasFailed) setRetries(reached);
   }, [reached]);
-  return attempt;
+  return retries;
 };

@@ -28,7 +28,7 @@ const receive = (message: OverviewMessage): void => {
   take({
     ...last,
     rows: message.order.flatMap((change) => rows.get(change) ?? []),
-    notes: message.notes,
+    warnings: message.warnings,
     now: message.now,
   });
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAcpDecoder } from '../../../../src/harness/acp/decoder.ts';
-import { noteLine, sentLine } from '../../../../src/harness/acp/log-lines.ts';
+import { annotationLine, sentLine } from '../../../../src/harness/acp/log-lines.ts';
 import type { AcpQuirks } from '../../../../src/harness/harness.ts';
 import { harnesses } from '../../../../src/harness/registry.ts';
 import type { AgentEvent } from '../../../../src/ralph/agent-events.ts';
@@ -107,7 +107,7 @@ describe('the log of a turn with an ACP agent', () => {
       [
         prompt,
         tool('1', { title: 'write', kind: 'edit', status: 'pending' }),
-        noteLine({ denied: { id: '1', tool: 'write', title: '/etc/x', reason: 'no rule' } }),
+        annotationLine({ denied: { id: '1', tool: 'write', title: '/etc/x', reason: 'no rule' } }),
         change('1', { status: 'in_progress' }),
         change('1', { status: 'failed' }),
         done,
@@ -136,9 +136,9 @@ describe('the log of a turn with an ACP agent', () => {
       'prefers the usage that was found out, and reports what is new',
       [
         prompt,
-        noteLine({ usage }),
-        noteLine({ usage }),
-        noteLine({ usage: { ...usage, inputTokens: 30 } }),
+        annotationLine({ usage }),
+        annotationLine({ usage }),
+        annotationLine({ usage: { ...usage, inputTokens: 30 } }),
         say('x'),
         answer({ stopReason: 'end_turn', usage: { inputTokens: 1 } }),
       ],
@@ -154,7 +154,7 @@ describe('the log of a turn with an ACP agent', () => {
     ['is unfinished for unknown reasons', [prompt, say('x'), answer({})], [text('x'), unfinished('no stop reason')]],
     [
       'is unfinished if the agent says so elsewhere',
-      [prompt, say('x'), done, noteLine({ unfinished: 'tool-calls' })],
+      [prompt, say('x'), done, annotationLine({ unfinished: 'tool-calls' })],
       [text('x'), unfinished('tool-calls')],
     ],
     [
@@ -177,7 +177,7 @@ describe('the log of a turn with an ACP agent', () => {
     ],
     [
       'prefers the error that was found out',
-      [prompt, failed(-32603, 'Internal error'), noteLine({ problem: { message: 'no', status: 500 } })],
+      [prompt, failed(-32603, 'Internal error'), annotationLine({ problem: { message: 'no', status: 500 } })],
       [{ kind: 'overload' }],
     ],
     [

@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { permissionRequest } from '../../../../src/harness/acp/permission-request.ts';
-import { decidePermission } from '../../../../src/harness/acp/permissions.ts';
+import { decidePermission } from '../../../../src/harness/permissions/decide.ts';
 
 let folder = '';
 let root = '';

@@ -11,7 +11,7 @@ import { createPlan } from '../../../../src/run/plan/create-plan.ts';
 import { keptSettings } from '../../../../src/run/resume/kept-settings.ts';
 import { valuesToRecord } from '../../../../src/run/resume/recorded-settings.ts';
 import { parseView } from '../../../../src/store/formats.ts';
-import { isSameStart } from '../../../../src/store/user-record/identity.ts';
+import { isSameStart } from '../../../../src/store/user-state/identity.ts';
 import { recordWith } from '../../ralph/records.ts';
 
 /** A value of each flag that differs from its default, with what it needs to have an effect. */

@@ -2,18 +2,18 @@ import { chmodSync, lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldersUp } from '../process/trusted-path.ts';
 
-/** Grants a folder of the current user these permissions for its owner. Links and folders of others are left alone. */
-export type Grant = (folder: string | Buffer, permissions: number) => void;
+/** Adds these bits to the mode of a folder of the current user. Links and folders of others are left alone. */
+export type Grant = (folder: string | Buffer, bits: number) => void;
 
-/** Calls `work` with a function that grants permissions, which are taken back at the end. */
+/** Calls `work` with a function that adds bits to modes, which are restored at the end. */
 export const withGrants = <Result>(work: (grant: Grant) => Result): Result => {
   const granted: { folder: string | Buffer; mode: number }[] = [];
   try {
-    return work((folder, permissions) => {
+    return work((folder, bits) => {
       const stats = lstatSync(folder);
       const { mode } = stats;
-      if ((mode & permissions) === permissions || !stats.isDirectory() || stats.uid !== process.getuid?.()) return;
-      chmodSync(folder, mode | permissions);
+      if ((mode & bits) === bits || !stats.isDirectory() || stats.uid !== process.getuid?.()) return;
+      chmodSync(folder, mode | bits);
       granted.push({ folder, mode });
     });
   } finally {

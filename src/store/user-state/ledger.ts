@@ -6,7 +6,7 @@ import type { Ledger } from '../../ralph/proof.ts';
 import type { ChangeRef } from '../change-ref.ts';
 import { parseLedger } from '../ledger-format.ts';
 import { ledgerFile } from '../paths.ts';
-import { userRecordFolder } from './folder.ts';
+import { userStateFolder } from './folder.ts';
 
 /*
  * The ledger of a change. It is in the user's state folder because agents and clones can write to the project. A new run,
@@ -16,13 +16,13 @@ import { userRecordFolder } from './folder.ts';
 
 /** Returns the ledger of the last gate; null if there is none, or if it cannot be read. */
 export const readLedger = ({ project, change, env }: ChangeRef): Ledger | null => {
-  const ledger = parseLedger(readJson(ledgerFile(userRecordFolder(project, change, env))));
+  const ledger = parseLedger(readJson(ledgerFile(userStateFolder(project, change, env))));
   return ledger?.change === change ? ledger : null;
 };
 
 /** Replaces the ledger. Long texts and lists are shortened. */
 export const saveLedger = ({ project, change, env }: ChangeRef, ledger: Ledger): void => {
-  const folder = userRecordFolder(project, change, env);
+  const folder = userStateFolder(project, change, env);
   createFolder(folder);
   replaceSafely(ledgerFile(folder), `${JSON.stringify(boundLedger(ledger))}\n`);
 };

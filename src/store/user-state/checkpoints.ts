@@ -1,6 +1,6 @@
 import { checkpointsFile } from '../paths.ts';
 import type { Project } from '../project.ts';
-import { userRecordFolder } from './folder.ts';
+import { userStateFolder } from './folder.ts';
 import { isKnown } from './identity.ts';
 import { appendLine, linesIn } from './lines.ts';
 
@@ -8,7 +8,7 @@ import { appendLine, linesIn } from './lines.ts';
 export const checkpointRecorder =
   (project: Project, change: string, env: NodeJS.ProcessEnv) =>
   (checkpoint: NamedCommit): void =>
-    recordCheckpoint(userRecordFolder(project, change, env), checkpoint);
+    recordCheckpoint(userStateFolder(project, change, env), checkpoint);
 
 /** Called with every checkpoint: anyone who can write to the repository can move a ref. */
 const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
@@ -33,7 +33,7 @@ export const recordedCheckpoints = (folder: string): NamedCommit[] =>
     return run && name && commit ? [{ run, name, commit }] : [];
   });
 
-/** Compares a checkpoint with its record. Returns `unknown` if its run has no record here. */
+/** Compares a checkpoint with the recorded one. Returns `unknown` if its run is not recorded here. */
 export const recogniseCheckpoint = (
   folder: string,
   { run, name, commit }: NamedCommit,

@@ -3,7 +3,7 @@ import { createFolder } from '../../files/folders.ts';
 import { readSafely, replaceSafely } from '../../files/safe.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { parseJson } from '../../text/shape.ts';
-import { recordedRunFile, recordedRunsFolder } from '../paths.ts';
+import { userRunFile, userRunsFolder } from '../paths.ts';
 import { upgradeIdentity } from '../upgrade.ts';
 
 /** What a run was started with, and where it works. Does not change during the run. */
@@ -40,7 +40,7 @@ const identityOf = (view: RunView): RunIdentity =>
 
 /** Saves a start of a run. Keeps the previous version, which state.json has if Spool is killed in between. */
 export const saveVersion = (folder: string, view: RunView, written: RunView): void => {
-  createFolder(recordedRunsFolder(folder));
+  createFolder(userRunsFolder(folder));
   const [asked, shown] = [identityOf(view), identityOf(written)];
   const version: Version = isDeepStrictEqual(asked, shown) ? asked : { ...asked, written: shown };
   writeVersions(folder, view.run, [version, ...knownVersions(folder, view.run).slice(0, 1)]);
@@ -50,10 +50,10 @@ export const dropPreviousVersion = (folder: string, run: string): void =>
   writeVersions(folder, run, knownVersions(folder, run).slice(0, 1));
 
 const writeVersions = (folder: string, run: string, versions: readonly Version[]): void =>
-  replaceSafely(recordedRunFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
+  replaceSafely(userRunFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
 
 const knownVersions = (folder: string, run: string): Version[] => {
-  const versions = parseJson(readSafely(recordedRunFile(folder, run))?.toString('utf8') ?? '');
+  const versions = parseJson(readSafely(userRunFile(folder, run))?.toString('utf8') ?? '');
   return Array.isArray(versions) ? (versions as Version[]).map(upgradeIdentity) : [];
 };
 
@@ -71,12 +71,12 @@ export const recordedWorkspace = (folder: string, run: string): string | null =>
 
 export type Recognised =
   | 'same'
-  /** It has no record here: another user, machine or container has written it. */
+  /** It is not recorded here: another user, machine or container has written it. */
   | 'unknown'
-  /** It differs from its record in these fields. */
+  /** It differs from what is recorded in these fields. */
   | readonly string[];
 
-/** Compares a run with its record. */
+/** Compares a run with what is recorded of it. */
 export const recognise = (folder: string, view: RunView): Recognised => {
   const versions = knownVersions(folder, view.run);
   if (versions.length === 0) return 'unknown';

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { createFolder } from '../../files/folders.ts';
 import { readText } from '../../files/read.ts';
 import { removeSafely, replaceSafely } from '../../files/safe.ts';
-import { archiveRecordFile } from '../paths.ts';
+import { archiveHashFile } from '../paths.ts';
 import type { Project } from '../project.ts';
-import { userRecordFolder } from './folder.ts';
+import { userStateFolder } from './folder.ts';
 
 /*
  * A clone or an agent can put an archive journal into a project. Only one whose hash is recorded here is finished.
@@ -26,6 +26,6 @@ export const forgetArchiveJournal = (project: Project, env: NodeJS.ProcessEnv): 
   removeSafely(fileFor(project, env));
 
 const fileFor = (project: Project, env: NodeJS.ProcessEnv): string =>
-  archiveRecordFile(userRecordFolder(project, '_', env));
+  archiveHashFile(userStateFolder(project, '_', env));
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,8 +1,8 @@
 import { hole, matches, mayMatch } from '../../text/wildcard.ts';
-import { isBelow, pathMatches, type Roots } from '../permissions/path-match.ts';
-import { withNested } from '../permissions/nested-commands.ts';
-import { parseShell, type RunCommand, type ShellText, textOf } from '../permissions/shell.ts';
-import { type PermissionRule, type PermissionRules, pathRules, type ToolKind } from '../permissions/rule.ts';
+import { isBelow, pathMatches, type Roots } from './path-match.ts';
+import { withNested } from './nested-commands.ts';
+import { parseShell, type RunCommand, type ShellText, textOf } from './shell.ts';
+import { type PermissionRule, type PermissionRules, pathRules, type ToolKind } from './rule.ts';
 
 export interface PermissionRequest {
   readonly kind: ToolKind;

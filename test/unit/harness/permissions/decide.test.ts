@@ -5,7 +5,7 @@ import {
   optionFor,
   type PermissionPolicy,
   type PermissionRequest,
-} from '../../../../src/harness/acp/permissions.ts';
+} from '../../../../src/harness/permissions/decide.ts';
 import { type PermissionRule, parseRule, type ToolKind } from '../../../../src/harness/permissions/rule.ts';
 
 const root = '/home/dev/app';

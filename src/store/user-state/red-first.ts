@@ -18,11 +18,12 @@ const shape: Shape<{ readonly v: 1; readonly results: RedFirstResults }> = objec
 /** Old ones are dropped: the tests have changed since. */
 const maxResults = 5000;
 
-/** `record` is the folder of the change in the user's record. */
-export const readRedFirst = (record: string): RedFirstResults => shape(readJson(redFirstFile(record)))?.results ?? {};
+/** `userState` is the folder of the change in the user's state folder. */
+export const readRedFirst = (userState: string): RedFirstResults =>
+  shape(readJson(redFirstFile(userState)))?.results ?? {};
 
-export const addRedFirst = (record: string, added: RedFirstResults): void => {
-  const results = Object.fromEntries(Object.entries({ ...readRedFirst(record), ...added }).slice(-maxResults));
-  createFolder(record);
-  replaceSafely(redFirstFile(record), `${JSON.stringify({ v: 1, results })}\n`);
+export const addRedFirst = (userState: string, added: RedFirstResults): void => {
+  const results = Object.fromEntries(Object.entries({ ...readRedFirst(userState), ...added }).slice(-maxResults));
+  createFolder(userState);
+  replaceSafely(redFirstFile(userState), `${JSON.stringify({ v: 1, results })}\n`);
 };

@@ -1,11 +1,11 @@
 import { asObject, field, listAt, parseObject, textAt } from '../json.ts';
 import { typedRule } from '../permissions/remedy.ts';
-import type { DeniedNote } from './log-lines.ts';
+import type { DeniedRequest } from './log-lines.ts';
 import { permissionRequest } from './permission-request.ts';
-import { decidePermission, optionFor, type PermissionPolicy } from './permissions.ts';
+import { decidePermission, optionFor, type PermissionPolicy } from '../permissions/decide.ts';
 import { toolName } from './tool-calls.ts';
 
-export interface Permissions {
+export interface PermissionAnswers {
   /** Answers `session/request_permission`. Requests of other sessions are cancelled. */
   answer(params: unknown): object;
   /** Takes a line of the agent: the input of a tool call is often announced before the permission is requested. */
@@ -18,14 +18,19 @@ export interface PermissionContext {
   readonly isReview: boolean;
   /** The session that was opened for the turn. */
   readonly session: () => string | null;
-  readonly onDenied: (denied: DeniedNote) => void;
+  readonly onDenied: (denied: DeniedRequest) => void;
 }
 
 /** The most tool calls that are remembered. */
 const maxCalls = 1000;
 
 /** Answers what an agent asks permission for, once for each request. */
-export const createPermissions = ({ policy, isReview, session, onDenied }: PermissionContext): Permissions => {
+export const createPermissionAnswers = ({
+  policy,
+  isReview,
+  session,
+  onDenied,
+}: PermissionContext): PermissionAnswers => {
   const announced = new Map<string, Record<string, unknown>>();
   return {
     observe: (line) => {

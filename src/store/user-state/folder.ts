@@ -4,16 +4,16 @@ import { basename, dirname, join } from 'node:path';
 import { entriesOf } from '../../files/folders.ts';
 import { userFolder } from '../../files/home.ts';
 import { realPath } from '../../process/which.ts';
-import { recordedRunsFolder } from '../paths.ts';
+import { userRunsFolder } from '../paths.ts';
 import type { Project } from '../project.ts';
 
 /*
- * What Spool knows about the runs of a change, in the user's state folder. An agent can write to the project, and a clone
- * contains what others wrote, so everything that decides something is compared with this record first.
+ * The user state: what Spool knows about the runs of a change, in the user's state folder. An agent can write to the
+ * project, and a clone contains what others wrote, so everything that decides something is compared with it first.
  */
 
 /** Named after the real path of the project, so that every project has its own. */
-export const userRecordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string =>
+export const userStateFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string =>
   join(userFolder(env), 'projects', nameOf(project), change);
 
 const nameOf = (project: Project): string => {
@@ -39,5 +39,5 @@ const shortened = (name: string): string => (Buffer.byteLength(name) <= maxName 
 /** Whether other changes of the same project were run here. */
 export const hasOtherRuns = (folder: string): boolean =>
   entriesOf(dirname(folder)).some(
-    ({ name }) => name !== basename(folder) && existsSync(recordedRunsFolder(join(dirname(folder), name))),
+    ({ name }) => name !== basename(folder) && existsSync(userRunsFolder(join(dirname(folder), name))),
   );

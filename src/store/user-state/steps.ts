@@ -4,8 +4,8 @@ import { dropPreviousVersion, isKnown, saveVersion } from './identity.ts';
 import { appendLine, linesIn } from './lines.ts';
 
 /**
- * Called before a run is written to state.json as started or resumed. `written` is what goes into state.json; the record
- * has the secrets, as a resume needs them.
+ * Called before a run is written to state.json as started or resumed. `written` is what goes into state.json; the user
+ * state has the secrets, as a resume needs them.
  */
 export const recordRun = (folder: string, view: RunView, written: RunView): void => {
   saveVersion(folder, view, written);

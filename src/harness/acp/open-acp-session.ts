@@ -16,7 +16,10 @@ const newSessionMs = 60_000;
 const settingMs = 10_000;
 
 /** Opens a session, which has a context of its own, with the model and the mode of a turn. */
-export const openSession = async (agent: AcpAgent, { harness, scope, turn }: TurnRequest): Promise<OpenedSession> => {
+export const openAcpSession = async (
+  agent: AcpAgent,
+  { harness, scope, turn }: TurnRequest,
+): Promise<OpenedSession> => {
   const { connection } = agent;
   const { idleMs, iterationMs } = turn.deadlines;
   const ask = (method: string, params: object, ms: number) =>
@@ -30,7 +33,7 @@ export const openSession = async (agent: AcpAgent, { harness, scope, turn }: Tur
   if (agent.sessions.has(sessionId)) return { type: 'gone', why: 'it opened the same session again' };
   agent.sessions.add(sessionId);
   const { model, allowAll } = turn.job;
-  const isFree = allowAll && scope.permissions.deny.length === 0;
+  const isFree = allowAll && scope.rules.deny.length === 0;
   const mode = (isFree ? harness.acp?.allowAllMode : undefined) ?? harness.acp?.sessionMode;
   const settings = [
     ...(model === null || harness.acp?.modelAtStart
