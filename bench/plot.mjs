@@ -31,7 +31,7 @@ const drawPanel = ({ title, across, up, sizes, lines }, x, y) => {
     ),
     ...decades(decadesAround(values)).flatMap((value) => [
       `<line x1="${panel.left}" x2="${panel.width - panel.right}" y1="${round(above(value))}" y2="${round(above(value))}" stroke="#e5e7eb"/>`,
-      text(panel.left - 8, above(value) + 4, `${short(value)} ${up}`, 'text-anchor="end" fill="#4b5563"'),
+      text(panel.left - 8, above(value) + 4, withUnit(value, up), 'text-anchor="end" fill="#4b5563"'),
     ]),
   ];
   const curves = lines.flatMap(({ name, values: own }, line) => {
@@ -72,3 +72,6 @@ const round = (value) => Math.round(value * 10) / 10;
 
 /** @param {number} value */
 const short = (value) => (value >= 1000 ? `${value / 1000}k` : String(value));
+
+/** @param {number} value @param {string} unit */
+const withUnit = (value, unit) => (unit === 'ms' && value >= 1000 ? `${value / 1000} s` : `${short(value)} ${unit}`);

@@ -25,7 +25,7 @@ const show = async ({ folder, env }) => {
     return command === 'spool' ? run(process.execPath, [join(root, 'dist', 'spool.cjs'), ...args]) : run(command, args);
   };
 
-  say(`A sample project in ${folder}, the real OpenCode, and a scripted model: no account, no key.`);
+  say(`A sample project in ${folder}\nThe real OpenCode with a scripted model: no account, no key.`);
   const code = await type(
     'spool',
     'ralph',
@@ -41,8 +41,8 @@ const show = async ({ folder, env }) => {
   await type('git', '--no-pager', 'log', '--stat', '--format=%h %s');
   await type('node', 'src/greet.js', 'Ada', 'fr');
   say(`
-The project is in ${folder}; look around, then delete it.
-Where to go next: the README shows how to install Spool and run the first loop on a project of your own.`);
+The project stays in ${folder}: look around, then delete it.
+Next: the README shows how to run a loop on a project of your own.`);
   return code;
 };
 

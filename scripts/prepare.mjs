@@ -8,7 +8,7 @@ const installed = `${root}/node_modules/.package-lock.json`;
 const upToDate = existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${root}/package-lock.json`).mtimeMs;
 
 if (!upToDate) {
-  process.stderr.write('Installing dependencies, the real OpenCode among them; this takes a minute the first time.\n');
+  process.stderr.write('Installing dependencies, OpenCode among them. The first time takes a minute.\n');
   runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], root);
 }
 await import('./build.mjs');

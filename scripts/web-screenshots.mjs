@@ -147,14 +147,6 @@ scriptAgent([
 run('ralph', '--change', '002-01_refund-payments', '--max-stalled', '1');
 scriptAgent(['echo "upstream connect error (HTTP 500)" >&2; exit 1']);
 run('ralph', '--change', '002-02_login-by-mail', '--max-failures', '1');
-scriptAgent(iterations);
-
-const limits = ['--max-iterations', '30', '--max-cost', '5', '--max-duration', '8h', '--verify', 'sh check.sh'];
-const loop = spawn(process.execPath, spool('ralph', '--change', invoices, ...limits), {
-  cwd: folder,
-  env,
-  stdio: 'ignore',
-});
 const server = spawn(process.execPath, spool('web', '--port', '0'), {
   cwd: folder,
   env,
@@ -165,32 +157,42 @@ const browser = await chromium.launch(launchOptions());
 
 /** @typedef {{ view?: string, see: string, scheme?: 'dark' | 'light', width?: number, height?: number, press?: string }} Picture */
 
-/** @type {Record<string, Picture>} */
+/** Before the loop changes other files. @type {Picture} */
+const rewind = {
+  view: '#/change/001-02_export-orders/latest',
+  see: 'Complete',
+  press: 'Rewind…',
+  scheme: 'light',
+  height: 560,
+};
+/** While the loop runs. @type {Record<string, Picture>} */
 const pictures = {
   overview: { see: 'npm test -- --run' },
   'overview-light': { see: 'npm test -- --run', scheme: 'light' },
   run: { view: `#/change/${invoices}/latest`, see: 'One test fails' },
-  gate: { view: `#/change/${invoices}/latest/3/gate`, see: 'The promise was refused', scheme: 'light' },
+  gate: { view: `#/change/${invoices}/latest/3/gate`, see: 'The promise was rejected', scheme: 'light' },
   diff: { view: `#/change/${invoices}/latest/3/diff`, see: 'Math.round', press: 'Side by side', scheme: 'light' },
   charts: { view: `#/change/${invoices}/latest/charts`, see: 'Files and lines', height: 960 },
-  rewind: {
-    view: '#/change/001-02_export-orders/latest',
-    see: 'Complete',
-    press: 'Rewind…',
-    scheme: 'light',
-    height: 560,
-  },
   'phone-overview': { see: 'npm test -- --run', width: 360, height: 760 },
   'phone-run': { view: `#/change/${invoices}/latest`, see: 'One test fails', width: 360, height: 760, scheme: 'light' },
 };
 
+/** @type {import('node:child_process').ChildProcess[]} */
+const children = [server];
+
 try {
+  await take('rewind', rewind);
+  scriptAgent(iterations);
+  const limits = ['--max-iterations', '30', '--max-cost', '5', '--max-duration', '8h', '--verify', 'sh check.sh'];
+  children.push(
+    spawn(process.execPath, spool('ralph', '--change', invoices, ...limits), { cwd: folder, env, stdio: 'ignore' }),
+  );
   for (const [name, picture] of Object.entries(pictures)) await take(name, picture);
 } finally {
   await browser.close();
   writeFileSync(join(home, 'end'), '');
-  for (const child of [server, loop]) child.kill('SIGTERM');
-  await Promise.all([server, loop].map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))));
+  for (const child of children) child.kill('SIGTERM');
+  await Promise.all(children.map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))));
   rmSync(base, { recursive: true, force: true, maxRetries: 5 });
 }
 

@@ -238,6 +238,7 @@ const working3 = {
   ],
   [queue[1] ?? '']: [[{ write: 'src/refunds.js', text: total }, { untilExists: 'continue' }]],
   [queue[2] ?? '']: [[{ say: 'Which columns?' }, { run: 'node src/shop.js' }, { untilExists: 'continue' }]],
+  [done]: [[{ tick: '1. Fix it' }, { takes: 1200 }, { say: 'Fixed.\n\n<promise>COMPLETE</promise>' }]],
 };
 
 const ignored = 'node_modules\n/*.ts\n/*.js\n';

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {import('./screen.mjs').Cell} Cell
- * @typedef {{ column: number, columns: number, text: string, style: string, inverse: boolean }} Span
+ * @typedef {{ column: number, columns: number, cells: Cell[], style: string, inverse: boolean }} Span
  */
 
 const cell = { width: 8.4, height: 19, font: 14 };
@@ -25,7 +25,7 @@ export const toSvg = ({ columns, rows }, title) => {
 <rect width="${width}" height="${height}" rx="8" fill="${colors.background}"/>
 <path d="M0 30h${width}" stroke="${colors.frame}"/>
 <text x="${width / 2}" y="20" text-anchor="middle" font-family="system-ui, sans-serif" font-size="12" fill="${colors.title}">${escape(title)}</text>
-<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${cell.font}" fill="${colors.text}" xml:space="preserve">
+<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${cell.font}" fill="${colors.text}">
 ${rows.map(rowToSvg).filter(Boolean).join('\n')}
 </g>
 </svg>
@@ -35,43 +35,62 @@ ${rows.map(rowToSvg).filter(Boolean).join('\n')}
 /** @param {Cell[]} cells @param {number} row */
 const rowToSvg = (cells, row) => {
   const y = margin.top + row * cell.height + cell.font - 2;
-  return spansOf(cells)
-    .filter(({ text, inverse }) => inverse || text.trim() !== '')
-    .map(({ column, columns, text, style, inverse }) => {
-      const x = (margin.side + column * cell.width).toFixed(1);
+  const behind = spansOf(cells, ({ inverse }) => String(inverse))
+    .filter(({ inverse }) => inverse)
+    .map(
+      ({ column, columns }) =>
+        `<rect x="${toX(column)}" y="${y - cell.font}" width="${toWidth(columns)}" height="${cell.height}" fill="${colors.text}"/>`,
+    );
+  const texts = spansOf(cells, styleOf)
+    .flatMap(textsOf)
+    .map(
       // A browser may have another font: the text takes exactly its columns anyway.
-      const length = (columns * cell.width).toFixed(1);
-      const behind = inverse
-        ? `<rect x="${x}" y="${y - cell.font}" width="${length}" height="${cell.height}" fill="${colors.text}"/>`
-        : '';
-      return `${behind}<text x="${x}" y="${y}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${style}>${escape(text)}</text>`;
-    })
-    .join('');
+      ({ column, columns, text, style }) =>
+        `<text x="${toX(column)}" y="${y}" textLength="${toWidth(columns)}" lengthAdjust="spacingAndGlyphs"${style}>${escape(text)}</text>`,
+    );
+  return [...behind, ...texts].join('');
 };
 
-/** Neighbouring cells that look the same. @param {Cell[]} cells */
-const spansOf = (cells) => {
+const toX = (/** @type {number} */ column) => (margin.side + column * cell.width).toFixed(1);
+const toWidth = (/** @type {number} */ columns) => (columns * cell.width).toFixed(1);
+
+/** Neighbouring cells that look the same. @param {Cell[]} cells @param {(cell: Cell) => string} lookOf */
+const spansOf = (cells, lookOf) => {
   /** @type {Span[]} */
   const spans = [];
   let column = 0;
   for (const one of cells) {
-    const style = styleOf(one);
+    const style = lookOf(one);
     const last = spans.at(-1);
     if (last?.style === style) {
-      last.text += one.text;
+      last.cells.push(one);
       last.columns += one.width;
-    } else spans.push({ column, columns: one.width, text: one.text, style, inverse: one.inverse });
+    } else spans.push({ column, columns: one.width, cells: [one], style, inverse: one.inverse });
     column += one.width;
   }
-  return spans.map(trimmed);
+  return spans;
 };
 
-/** Blanks around a text are not drawn. @param {Span} span */
-const trimmed = (span) => {
-  if (span.inverse) return span;
-  const before = span.text.length - span.text.trimStart().length;
-  const after = span.text.length - span.text.trimEnd().length;
-  return { ...span, text: span.text.trim(), column: span.column + before, columns: span.columns - before - after };
+/**
+ * The texts between blanks. Browsers draw several blanks as one, and would stretch the rest of the text instead.
+ * @param {Span} span
+ */
+const textsOf = ({ column, cells, style }) => {
+  /** @type {{ column: number, columns: number, text: string, style: string }[]} */
+  const texts = [];
+  let end = column;
+  for (const { text, width } of cells) {
+    const last = texts.at(-1);
+    if (text.trim() !== '') {
+      const gap = last ? end - last.column - last.columns : null;
+      if (last && gap !== null && gap <= 1) {
+        last.text += ' '.repeat(gap) + text;
+        last.columns += gap + width;
+      } else texts.push({ column: end, columns: width, text, style });
+    }
+    end += width;
+  }
+  return texts;
 };
 
 /** @param {Cell} cell */

@@ -85,7 +85,8 @@ const times: Omit<Axis, 'label'> = {
     ),
 };
 const money: Pick<Axis, 'tick' | 'text'> = {
-  tick: (value) => `$${Number(value.toPrecision(3))}`,
+  // `$0.20`, not `$0.2`.
+  tick: (value) => `$${Number(value.toPrecision(3))}`.replace(/\.\d$/, '$&0'),
   text: (value) => `$${Number(value.toFixed(6))}`,
 };
 

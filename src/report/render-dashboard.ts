@@ -38,7 +38,7 @@ export const renderDashboard = (state: DashboardState, terminal: DashboardTermin
   const columns = terminal.columns - 1;
   // A row above the dashboard stays free.
   const rows = Math.max(1, terminal.rows - 1);
-  const header = rows > 2 ? [headerText(state, columns, symbols)] : [];
+  const header = rows > 2 ? [headerText(state, columns, terminal)] : [];
   const queue = rows > 3 && state.queued.length > 0 ? [queueText(state.queued, columns, symbols)] : [];
   const room = rows - header.length - queue.length;
   const shown = state.runs.length <= room ? state.runs : state.runs.slice(0, Math.max(1, room - 1));
@@ -50,7 +50,8 @@ export const renderDashboard = (state: DashboardState, terminal: DashboardTermin
 const stopHint = 'Ctrl-C stops all';
 
 /** `Running 3 of 6 · 3 queued · 2m 10s · $0.04                    Ctrl-C stops all` */
-const headerText = (state: DashboardState, columns: number, { separator, ellipsis }: Symbols): string => {
+const headerText = (state: DashboardState, columns: number, { style, symbols }: DashboardTerminal): string => {
+  const { separator, ellipsis } = symbols;
   const { runs, queued, total, finished, elapsedMs, cost } = state;
   const facts = [
     `Running ${runs.length} of ${total}`,
@@ -61,7 +62,8 @@ const headerText = (state: DashboardState, columns: number, { separator, ellipsi
   ];
   const text = truncate(joinFitting(facts, { separator, columns }), columns, ellipsis);
   const room = Math.min(columns, 79) - widthOf(text) - widthOf(stopHint);
-  return room < 2 ? text : `${text}${' '.repeat(room)}${stopHint}`;
+  const bold = style('bold', text);
+  return room < 2 ? bold : `${bold}${' '.repeat(room)}${style('dim', stopHint)}`;
 };
 
 const queueText = (queued: readonly string[], columns: number, { queued: sign, ellipsis }: Symbols): string => {

@@ -42,6 +42,15 @@ test('every row of the threat model names existing tests', () => {
   expect(named.flat().filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
+test('no text of a picture depends on how a browser draws several blanks', () => {
+  const pictures = tracked.filter((path) => path.endsWith('.svg'));
+  expect(pictures.length).toBeGreaterThan(3);
+  const broken = pictures.flatMap((path) =>
+    [...read(path).matchAll(/<text[^>]*>([^<]*\s{2}[^<]*)</g)].map((m) => m[1]!),
+  );
+  expect(broken).toEqual([]);
+});
+
 test('every link between pages resolves', () => {
   const broken = tracked
     .filter((path) => path.endsWith('.md'))

@@ -60,6 +60,18 @@ describe('charts', () => {
     expect(chartCsv(cost!)).toBe('Iteration,Cost,Tokens\r\n1,,\r\n2,0.5,110\r\n3,1,220\r\n');
   });
 
+  test('costs on the axis have cents', () => {
+    const { cost } = charts(iteration(1));
+    expect([0, 0.2, 1, 1.5, 0.005, 0.25].map(cost!.left.tick)).toEqual([
+      '$0',
+      '$0.20',
+      '$1',
+      '$1.50',
+      '$0.005',
+      '$0.25',
+    ]);
+  });
+
   test('the parts of the time are stacked', () => {
     const { time } = charts(iteration(1));
     expect(drawnValues(time!)).toEqual([[20_000], [29_000], [30_000]]);
