@@ -352,7 +352,7 @@ const table = {
   'checkpoint-gone': {
     exit: 2,
     text: (change: string, fresh: string) =>
-      `--red-first: the first checkpoint of ${change} is gone. Start over: ${fresh}`,
+      `--red-first: the first checkpoint of ${change} no longer exists. Start over: ${fresh}`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
   'no-commit': {

@@ -11,7 +11,7 @@ import { createRedactor } from '../secrets/redact.ts';
 import { findProject } from '../store/project.ts';
 import { safeJson, withoutControls } from '../text/controls.ts';
 import type { Invocation } from './registry/command.ts';
-import { queueOf } from './with-queue/queue-url.ts';
+import { findSentRun } from './with-queue/sent-run.ts';
 
 /** The exit code if a scenario is not proven, or if there is none. */
 const notProven = 1;
@@ -20,11 +20,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { args, rawFlags, cwd, env, terminal } = invocation;
   const format = formatOf(invocation);
   const project = findProject(cwd);
-  const queue = await queueOf(invocation, project);
-  const away =
-    queue === null
-      ? null
-      : await (await import('./with-queue/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
+  const away = await findSentRun(invocation, project);
   const change = away?.change ?? (await resolveAnyChange(project, args[0]!));
   const found = await readProof({ project, change, env }, away?.sent);
   const report = createRedactor(env).after(withoutControls).data(found);

@@ -23,6 +23,7 @@ import { withoutControls } from '../text/controls.ts';
 import type { Invocation } from './registry/command.ts';
 import { confirmOn } from './user/consent.ts';
 import { queueOf } from './with-queue/queue-url.ts';
+import { findSentRun } from './with-queue/sent-run.ts';
 import { refuseAgents } from './user/refuse-agents.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
@@ -30,11 +31,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   refuseAgents('publish');
   const project = findProject(cwd);
   if (rawFlags.print) {
-    const queue = await queueOf(invocation, project);
-    const away =
-      queue === null
-        ? null
-        : await (await import('./with-queue/queued-proof.ts')).readSentRun(queue, args[0]!, { project, env, terminal });
+    const away = await findSentRun(invocation, project);
     const ref = { project, change: away?.change ?? (await resolveAnyChange(project, args[0]!)), env };
     const { render } = await readPullRequest(ref, await targetOf(ref, away?.sent.view), {
       repository: null,

@@ -42,33 +42,17 @@ const maxSeq = 2 ** 40;
 
 /** Opens the file again if it was deleted or replaced. While its folder is missing, lines stay in the buffer. */
 export const openJournalLines = (path: string, onProblem: (problem: string) => void): JournalLines => {
-  let opened: { readonly file: number; readonly stats: Stats } | null = null;
   let lines: string[] = [];
   let size = 0;
   let seq = 0;
   let hasView = false;
-  let isTorn = false;
   let isReported = false;
 
-  const close = () => {
-    if (opened !== null) closeSync(opened.file);
-    opened = null;
-  };
-  const open = () => {
-    const file = openSafely(path, 'append');
-    opened = { file, stats: fstatSync(file) };
-    isTorn = endsMidLine(file, opened.stats);
+  const file = createJournalFile(path, () => {
     // Once the run has a number, it counts by itself, even if the file is replaced.
     if (seq === 0) seq = lastSeq(path);
     hasView = false;
-    return opened;
-  };
-  const isInPlace = (stats: Stats): boolean => isSameFile(lstatSync(path, { throwIfNoEntry: false }), stats);
-  const ensureOpen = () => {
-    if (opened !== null && isInPlace(opened.stats)) return opened;
-    close();
-    return open();
-  };
+  });
   const clear = () => {
     [lines, size] = [[], 0];
   };
@@ -84,7 +68,7 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
     }
   };
 
-  attempt(open);
+  attempt(file.open);
   return {
     add: (line) => {
       const text = `${JSON.stringify({ v: 1, seq: ++seq, ...line } satisfies JournalLine)}\n`;
@@ -98,15 +82,45 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
     flush: () =>
       attempt(() => {
         if (lines.length === 0) return;
-        const { file } = ensureOpen();
-        const text = `${isTorn ? '\n' : ''}${lines.join('')}`;
-        // One call may write only a part.
-        isTorn = true;
-        writeAll(file, text);
-        isTorn = false;
+        file.append(lines);
         clear();
       }),
+    close: file.close,
+  };
+};
+
+/** Calls `onOpen` whenever it opens the file. */
+const createJournalFile = (path: string, onOpen: () => void) => {
+  let opened: { readonly file: number; readonly stats: Stats } | null = null;
+  let isTorn = false;
+  const close = () => {
+    if (opened !== null) closeSync(opened.file);
+    opened = null;
+  };
+  const open = () => {
+    const file = openSafely(path, 'append');
+    opened = { file, stats: fstatSync(file) };
+    isTorn = endsMidLine(file, opened.stats);
+    onOpen();
+    return opened;
+  };
+  const isInPlace = (stats: Stats): boolean => isSameFile(lstatSync(path, { throwIfNoEntry: false }), stats);
+  const ensureOpen = () => {
+    if (opened !== null && isInPlace(opened.stats)) return opened;
+    close();
+    return open();
+  };
+  return {
+    open,
     close,
+    append: (lines: readonly string[]) => {
+      const { file } = ensureOpen();
+      const text = `${isTorn ? '\n' : ''}${lines.join('')}`;
+      // One call may write only a part.
+      isTorn = true;
+      writeAll(file, text);
+      isTorn = false;
+    },
   };
 };
 

@@ -124,6 +124,8 @@ test('is refused where nothing can be tried: without git, and if the first check
   appendFileSync(checkpoints, text);
   expect(await project.spool(...run)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`--red-first: the first checkpoint of ${change} is gone. Start over: spool ralph`),
+    stderr: expect.stringContaining(
+      `--red-first: the first checkpoint of ${change} no longer exists. Start over: spool ralph`,
+    ),
   });
 });

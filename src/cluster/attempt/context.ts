@@ -1,30 +1,18 @@
-import type { FlagValues } from '../../config/flags.ts';
 import type { Remote } from '../../git/remote.ts';
 import type { Claim } from '../change-row.ts';
 import type { Held } from '../claims.ts';
 import type { WorkerFolders } from '../clone.ts';
-import type { Database } from '../database.ts';
 import type { Counters } from '../metrics.ts';
+import type { WorkerOptions } from '../worker/options.ts';
 import type { Stopping } from './stopping.ts';
 
-export interface AttemptOptions {
-  readonly database: Database;
+export interface AttemptOptions extends Pick<
+  WorkerOptions,
+  'database' | 'host' | 'leaseMs' | 'publishUnfinishedMs' | 'env' | 'withheld' | 'secrets' | 'settings' | 'log'
+> {
   readonly remote: Remote;
   readonly folders: WorkerFolders;
   readonly claim: Claim;
-  /** The name of this machine. */
-  readonly host: string;
-  readonly leaseMs: number;
-  /** How often the files are pushed while an agent works. */
-  readonly publishUnfinishedMs: number;
-  readonly env: NodeJS.ProcessEnv;
-  /** Variables that agents and commands do not get. */
-  readonly withheld: readonly string[];
-  /** Files with credentials of the worker. */
-  readonly secrets: readonly string[];
-  /** Settings of the worker, which override those of the queue. */
-  readonly settings: FlagValues;
-  readonly log: (line: string) => void;
   readonly counters: Counters;
   /** Called when this machine cannot run anything now, such as with a full disk. */
   readonly onMachineProblem: (why: string) => void;

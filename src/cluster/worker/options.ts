@@ -4,6 +4,7 @@ import type { Database } from '../database.ts';
 export interface WorkerOptions {
   readonly database: Database;
   readonly name: string;
+  /** The name of this machine. */
   readonly host: string;
   readonly slots: number;
   readonly labels: readonly string[];
@@ -19,6 +20,7 @@ export interface WorkerOptions {
   readonly withheld: readonly string[];
   /** Files with credentials of the worker. */
   readonly secrets: readonly string[];
+  /** Settings of the worker, which override those of the queue. */
   readonly settings: FlagValues;
   /** Where to serve metrics; null for nowhere. */
   readonly metrics: { readonly host: string; readonly port: number } | null;

@@ -1,4 +1,3 @@
-import { resolveAnyChange } from '../../changes/sources.ts';
 import { runsIn } from '../../cluster/events.ts';
 import { followQueued } from '../../cluster/follow-queued.ts';
 import { readPublished } from '../../cluster/published.ts';
@@ -13,14 +12,7 @@ import { iterationFileName } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
 import { displayRecorded, withoutEnd } from '../runs/recorded-display.ts';
 import type { Invocation } from '../registry/command.ts';
-import {
-  keyOf,
-  localRun,
-  type ProjectQueue,
-  queuedChange,
-  resolveWithQueue,
-  tryProjectQueue,
-} from '../with-queue/queued.ts';
+import { keyOf, type ProjectQueue, tryQueuedChange } from '../with-queue/queued.ts';
 import { printRow, viewOf } from '../with-queue/queued-status.ts';
 import { endCode } from './ending.ts';
 import type { Form } from './logs.ts';
@@ -42,13 +34,7 @@ export const showQueuedLogs = async (
 ): Promise<number | null> => {
   const { args, rawFlags, terminal } = invocation;
   const { project, form, follow } = request;
-  const query = args[0]!;
-  const here = await resolveAnyChange(project, query).catch(() => null);
-  if (here !== null && (await localRun(project, here)).isRunning) return null;
-  return tryProjectQueue(url, { project, terminal }, async (queue) => {
-    const change = here ?? (await resolveWithQueue(queue, query, () => resolveAnyChange(project, query)));
-    const row = await queuedChange(queue, project, change);
-    if (row === null) return null;
+  return tryQueuedChange(url, { project, terminal, query: args[0]! }, async (queue, row) => {
     const run = await runOf(queue, row, { wanted: rawFlags.run as string | undefined, follow });
     if (form === 'raw' || form === 'prompt') {
       if (follow) throw userError('two-actions', '--raw', '--follow for a run on another machine');

@@ -26,7 +26,7 @@ export const inspectCommands: readonly CommandRow[] = [
       { name: 'follow', help: 'Follow the run until it ends, and exit with its exit code', short: 'f' },
       { name: 'raw', help: 'Show the unprocessed output of the agent' },
       { name: 'prompt', help: 'Show the prompt of the iteration' },
-      { name: 'review', help: 'Show the review of the iteration, also with --raw and --prompt' },
+      { name: 'review', help: 'Show the review of the iteration (works with --raw and --prompt)' },
       { ...json, help: 'Output events as newline-delimited JSON' },
       { name: 'verbose', help: 'Also show reasoning and ignored mentions of the promise' },
       run,

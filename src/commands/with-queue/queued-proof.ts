@@ -1,4 +1,3 @@
-import { resolveAnyChange } from '../../changes/sources.ts';
 import { lastRecords } from '../../cluster/events.ts';
 import { readPublishedLedger } from '../../cluster/published.ts';
 import { say } from '../../report/message.ts';
@@ -6,7 +5,7 @@ import type { SentRun } from '../../report/proof/report.ts';
 import { statusOfQueued } from '../../report/queued-run.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../registry/command.ts';
-import { keyOf, localRun, queuedChange, resolveWithQueue, tryProjectQueue } from './queued.ts';
+import { keyOf, tryQueuedChange } from './queued.ts';
 import { viewOf } from './queued-status.ts';
 
 /** The last iterations are enough for tables and charts. */
@@ -16,18 +15,15 @@ const maxRecords = 5000;
  * Reads the run that workers have of a change, with its ledger as far as it is believed. Returns null if this checkout
  * knows more about the change, or if the queue cannot be used.
  */
-export const readSentRun = async (
+export const readSentRun = (
   url: string,
   query: string,
   { project, env, terminal }: Pick<Invocation, 'env' | 'terminal'> & { readonly project: Project },
 ): Promise<{ readonly change: string; readonly sent: SentRun } | null> => {
-  const here = await resolveAnyChange(project, query).catch(() => null);
-  if (here !== null && (await localRun(project, here)).isRunning) return null;
-  return tryProjectQueue(url, { project, terminal }, async (queue) => {
-    const change = here ?? (await resolveWithQueue(queue, query, () => resolveAnyChange(project, query)));
-    const row = await queuedChange(queue, project, change);
-    const view = row && viewOf(row);
-    if (row === null || view === null) return null;
+  return tryQueuedChange(url, { project, terminal, query }, async (queue, row) => {
+    const change = row.id;
+    const view = viewOf(row);
+    if (view === null) return null;
     const records = await lastRecords(queue.database, keyOf(queue, change), { run: view.run, limit: maxRecords });
     const ledger = row.fence === null ? null : await readPublishedLedger(row, { url: queue.remote, env });
     if (ledger !== null && 'why' in ledger) say(terminal, `The proof of ${change} cannot be fetched: ${ledger.why}.`);

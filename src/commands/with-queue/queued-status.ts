@@ -1,4 +1,3 @@
-import { resolveAnyChange } from '../../changes/sources.ts';
 import { lastLines, lastRecords } from '../../cluster/events.ts';
 import { isAboutQueue, type ListedChange, listQueue } from '../../cluster/queue.ts';
 import { listWorkers } from '../../cluster/workers.ts';
@@ -16,7 +15,7 @@ import { parseJournalLine } from '../../store/event-format.ts';
 import { parseView } from '../../store/formats.ts';
 import { upgradeView } from '../../store/upgrade.ts';
 import { safeJson } from '../../text/controls.ts';
-import { keyOf, localRun, type ProjectQueue, queuedChange, resolveWithQueue, tryProjectQueue } from './queued.ts';
+import { keyOf, localRun, type ProjectQueue, tryProjectQueue, tryQueuedChange } from './queued.ts';
 
 /** The view of a run as its worker has saved it; null if there is none that this version can read. */
 export const viewOf = ({ id, view }: Pick<ListedChange, 'id' | 'view'>): RunView | null => {
@@ -26,14 +25,9 @@ export const viewOf = ({ id, view }: Pick<ListedChange, 'id' | 'view'>): RunView
 
 /** Prints a change that workers have. Returns false if it is not about the queue: this checkout knows more. */
 export const printQueuedStatus = async (url: string, query: string, request: StatusRequest): Promise<boolean> => {
-  const { project } = request;
-  const here = await resolveAnyChange(project, query).catch(() => null);
-  if (here !== null && (await localRun(project, here)).isRunning) return false;
-  const printed = await tryProjectQueue(url, request, async (queue) => {
-    const change = here ?? (await resolveWithQueue(queue, query, () => resolveAnyChange(project, query)));
-    const row = await queuedChange(queue, project, change);
-    if (row !== null) await printRow(queue, row, request);
-    return row !== null;
+  const printed = await tryQueuedChange(url, { ...request, query }, async (queue, row) => {
+    await printRow(queue, row, request);
+    return true;
   });
   return printed ?? false;
 };

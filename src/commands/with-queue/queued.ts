@@ -1,3 +1,4 @@
+import { resolveAnyChange } from '../../changes/sources.ts';
 import { matchId } from '../../changes/ids.ts';
 import type { ChangeKey } from '../../cluster/change-row.ts';
 import { type Database, openDatabase } from '../../cluster/database.ts';
@@ -74,6 +75,25 @@ interface QueueUse extends Pick<Invocation, 'terminal'> {
   /** What is done without the queue. */
   readonly instead?: string;
 }
+
+/**
+ * Calls `work` with the change that a query means, as the queue has it. Returns null if this checkout knows more about
+ * it, or if the queue cannot be used.
+ */
+export const tryQueuedChange = async <Result>(
+  url: string,
+  { query, ...use }: QueueUse & { readonly query: string },
+  work: (queue: ProjectQueue, row: ListedChange) => Promise<Result>,
+): Promise<Result | null> => {
+  const { project } = use;
+  const here = await resolveAnyChange(project, query).catch(() => null);
+  if (here !== null && (await localRun(project, here)).isRunning) return null;
+  return tryProjectQueue(url, use, async (queue) => {
+    const change = here ?? (await resolveWithQueue(queue, query, () => resolveAnyChange(project, query)));
+    const row = await queuedChange(queue, project, change);
+    return row === null ? null : work(queue, row);
+  });
+};
 
 /** The change in the queue, if a command about it is about the queue and not about this checkout; otherwise null. */
 export const queuedChange = async (

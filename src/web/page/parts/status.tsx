@@ -52,12 +52,12 @@ const outcomes: Record<IterationOutcome, Look> = {
 export const statusLook = (status: ShownStatus): Look => statuses[status] ?? statuses.none;
 export const outcomeLook = (outcome: IterationOutcome): Look => outcomes[outcome] ?? outcomes.progress;
 
-export const Status = ({ status }: { readonly status: ShownStatus }) => {
-  const { word, tone, Icon } = statusLook(status);
-  return (
-    <span class={`status tone-${tone}`}>
-      <Icon />
-      {word}
-    </span>
-  );
-};
+export const Status = ({ status }: { readonly status: ShownStatus }) => <Badge look={statusLook(status)} />;
+export const Outcome = ({ outcome }: { readonly outcome: IterationOutcome }) => <Badge look={outcomeLook(outcome)} />;
+
+const Badge = ({ look: { word, tone, Icon } }: { readonly look: Look }) => (
+  <span class={`status tone-${tone}`}>
+    <Icon />
+    {word}
+  </span>
+);

@@ -1,23 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Failure, Loading } from '../parts/notice.tsx';
-import { useConversation } from '../state/conversation.ts';
-import type { RunState } from '../state/run-state.ts';
+import { type ConversationRequest, useConversation } from '../state/conversation.ts';
 import { Entries } from './entries.tsx';
 import { isAtEnd, scrollerOf, scrollToEnd } from './scroller.ts';
 
 /** What the agent said and did, with what arrives while it is shown. */
-export const Conversation = ({
-  base,
-  state,
-  number,
-  isCurrent,
-}: {
-  readonly base: string;
-  readonly state: RunState;
-  readonly number: number;
-  readonly isCurrent: boolean;
-}) => {
-  const { entries, problem, isLive, ...more } = useConversation({ base, state, number, isCurrent });
+export const Conversation = (request: ConversationRequest) => {
+  const { number, isCurrent } = request;
+  const { entries, problem, isLive, ...more } = useConversation(request);
   const box = useRef<HTMLDivElement>(null);
   const { isStuck, jump } = useStickyEnd(box, entries?.length ?? 0, isLive && entries !== null);
   const loadEarlier = () => {

@@ -4,7 +4,7 @@ import { Diff } from './diff/diff.tsx';
 import { Cost, Lines } from '../parts/figures.tsx';
 import { BackIcon } from '../parts/icons.tsx';
 import { Failure, Loading } from '../parts/notice.tsx';
-import { outcomeLook, Status } from '../parts/status.tsx';
+import { Outcome, Status } from '../parts/status.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Ago } from '../parts/time.tsx';
 import { iterationHref, iterationTabs, runHref, type IterationTab, type RunRoute } from '../route.ts';
@@ -94,16 +94,6 @@ const Facts = ({ summary }: { readonly summary: IterationSummary }) => (
     <Ago at={summary.startedAt} />
   </span>
 );
-
-const Outcome = ({ outcome }: { readonly outcome: Parameters<typeof outcomeLook>[0] }) => {
-  const { word, tone, Icon } = outcomeLook(outcome);
-  return (
-    <span class={`status tone-${tone}`}>
-      <Icon />
-      {word}
-    </span>
-  );
-};
 
 interface BodyProps {
   readonly tab: IterationTab;

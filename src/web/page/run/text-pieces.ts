@@ -79,6 +79,20 @@ export const useTextPieces = (base: string, isGrowing: boolean, box: Box): TextP
   useEffect(() => {
     if (latest.current.length === 0) void (isGrowing ? jump('end', 'end') : jump(0, 'start'));
   }, [retries]);
+  useGrowth(box, isGrowing, loadLater);
+  const onScroll = () => {
+    const scroller = box.current && scrollerOf(box.current);
+    if (!scroller) return;
+    const isMoreBelow = (latest.current.at(-1)?.nextOffset ?? 0) < size;
+    if (scroller.scrollTop < scroller.clientHeight) void loadEarlier();
+    if (isMoreBelow && scroller.scrollHeight - scroller.scrollTop < 2 * scroller.clientHeight) void loadLater();
+  };
+  usePageScroll(box, onScroll);
+  return { pieces, size, problem, jump, onScroll };
+};
+
+/** Loads what is added to the file while its end is shown, and once more when it has stopped growing. */
+const useGrowth = (box: Box, isGrowing: boolean, loadLater: () => Promise<void>): void => {
   useEffect(() => {
     // Its last lines may have come after it was read.
     if (!isGrowing) return void loadLater();
@@ -87,20 +101,16 @@ export const useTextPieces = (base: string, isGrowing: boolean, box: Box): TextP
     }, growthMs);
     return () => clearInterval(timer);
   }, [isGrowing]);
-  const onScroll = () => {
-    const scroller = box.current && scrollerOf(box.current);
-    if (!scroller) return;
-    const isMoreBelow = (latest.current.at(-1)?.nextOffset ?? 0) < size;
-    if (scroller.scrollTop < scroller.clientHeight) void loadEarlier();
-    if (isMoreBelow && scroller.scrollHeight - scroller.scrollTop < 2 * scroller.clientHeight) void loadLater();
-  };
+};
+
+/** On a narrow screen the whole page scrolls, not the box. */
+const usePageScroll = (box: Box, onScroll: () => void): void => {
   useEffect(() => {
     const isNarrow = box.current !== null && scrollerOf(box.current) !== box.current;
     if (!isNarrow) return undefined;
     document.addEventListener('scroll', onScroll, { passive: true });
     return () => document.removeEventListener('scroll', onScroll);
   });
-  return { pieces, size, problem, jump, onScroll };
 };
 
 /** Keeps the reader where they are, or brings them to an end, when the pieces have changed. */

@@ -12,6 +12,14 @@ interface Loaded {
   readonly next: string | null;
 }
 
+export interface ConversationRequest {
+  /** The address of the iteration. */
+  readonly base: string;
+  readonly state: RunState;
+  readonly number: number;
+  readonly isCurrent: boolean;
+}
+
 export interface Conversation {
   /** null until it is loaded. */
   readonly entries: readonly JournalEntry[] | null;
@@ -26,49 +34,11 @@ export interface Conversation {
 
 const empty: Loaded = { entries: [], previous: null, next: null };
 
-/**
- * What happened in an iteration, window by window: from its beginning, or from its end if it is running. `base` is the
- * address of the iteration.
- */
-export const useConversation = ({
-  base,
-  state,
-  number,
-  isCurrent,
-}: {
-  readonly base: string;
-  readonly state: RunState;
-  readonly number: number;
-  readonly isCurrent: boolean;
-}): Conversation => {
-  const [loaded, setLoaded] = useState<Loaded | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
+/** What happened in an iteration, window by window: from its beginning, or from its end if it is running. */
+export const useConversation = ({ base, state, number, isCurrent }: ConversationRequest): Conversation => {
   const isLive = useRef(isCurrent).current;
-  const latest = useRef(loaded);
-  const isLoading = useRef(false);
+  const { loaded, latest, problem, load } = useWindows(base);
   const retries = useRetryCount(problem !== null);
-
-  const read = async (query: string): Promise<ConversationPage | null> => {
-    const answer = await get<ConversationPage>(`${base}/conversation${query}`);
-    if (answer.ok) return answer.value;
-    // Of an iteration that has just started, or whose journal was deleted, there is nothing.
-    if (answer.problem.code === 'not-found') return { ...empty, position: { start: 0, end: 0, size: 0 } };
-    setProblem(answer.problem);
-    return null;
-  };
-  const show = (next: Loaded) => {
-    latest.current = next;
-    setProblem(null);
-    setLoaded(next);
-  };
-  /** One window at a time. `query` is null if there is none. */
-  const load = async (query: string | null, join: (last: Loaded, page: ConversationPage) => Loaded) => {
-    if (isLoading.current || query === null) return;
-    isLoading.current = true;
-    const page = await read(query);
-    isLoading.current = false;
-    if (page) show(join(latest.current ?? empty, page));
-  };
   const start = () => load(isLive ? '?before=end' : '', (_, page) => page);
   const loadEarlier = () =>
     load(cursorQuery('before', latest.current?.previous), (last, page) => ({
@@ -107,6 +77,37 @@ export const useConversation = ({
     loadEarlier,
     loadLater,
   };
+};
+
+/** What is loaded. `latest` is the same, for functions that run after a wait. */
+const useWindows = (base: string) => {
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const latest = useRef(loaded);
+  const isLoading = useRef(false);
+
+  const read = async (query: string): Promise<ConversationPage | null> => {
+    const answer = await get<ConversationPage>(`${base}/conversation${query}`);
+    if (answer.ok) return answer.value;
+    // Of an iteration that has just started, or whose journal was deleted, there is nothing.
+    if (answer.problem.code === 'not-found') return { ...empty, position: { start: 0, end: 0, size: 0 } };
+    setProblem(answer.problem);
+    return null;
+  };
+  const show = (next: Loaded) => {
+    latest.current = next;
+    setProblem(null);
+    setLoaded(next);
+  };
+  /** One window at a time. `query` is null if there is none. */
+  const load = async (query: string | null, join: (last: Loaded, page: ConversationPage) => Loaded) => {
+    if (isLoading.current || query === null) return;
+    isLoading.current = true;
+    const page = await read(query);
+    isLoading.current = false;
+    if (page) show(join(latest.current ?? empty, page));
+  };
+  return { loaded, latest, problem, load };
 };
 
 const cursorQuery = (name: 'after' | 'before', cursor: string | null | undefined): string | null =>
