@@ -193,8 +193,8 @@ describe('an argument', () => {
       expect(await project.spool('ralph', text)).toMatchObject({ code: 2 });
     expect(project.calls()).toEqual([]);
 
-    expect(await project.spool('ralph', '003-02', '--change', '003-01')).toMatchObject({ code: 0 });
-    expect(project.calls()[0]!.prompt).toMatch(/---\n\n003-02\n*$/);
+    expect(await project.spool('ralph', '003-09', '--change', '003-01')).toMatchObject({ code: 0 });
+    expect(project.calls()[0]!.prompt).toMatch(/---\n\n003-09\n*$/);
     expect(await project.spool('ralph', '3 new endpoints', '--new', '--module', '2')).toMatchObject({ code: 0 });
     expect(changesOf(project)).toContain('002-02_3-new-endpoints');
   });
