@@ -46,7 +46,7 @@ const table = {
     exit: 2,
     text: (prompt: string, changes: readonly string[]) => {
       const flags = [...changes, prompt].flatMap((change) => ['--change', change]);
-      return `${JSON.stringify(prompt)} names a change, so it is no prompt. To run several changes: ${commandLine('spool', 'ralph', ...flags)}`;
+      return `${JSON.stringify(prompt)} is a change, not a prompt. To run several changes: ${commandLine('spool', 'ralph', ...flags)}`;
     },
   },
   'two-actions': {
@@ -75,7 +75,7 @@ const table = {
   'queue-denied': {
     exit: 2,
     text: (name: string, problem: string) =>
-      `The queue at ${name} refuses this role: ${shortened(problem)}. Check the user and its password; docs/cluster.md lists the rights of the roles.`,
+      `The queue at ${name} rejected this role: ${shortened(problem)}. Check the user and its password; docs/cluster.md lists the rights of the roles.`,
   },
   'no-queue-tables': {
     exit: 2,
@@ -319,7 +319,7 @@ const table = {
   'no-answer': {
     exit: 1,
     text: (change: string, owner: string, ms: number) =>
-      `${change} did not respond within ${ms / 1000}s (${owner}). It will handle the request as soon as it does.`,
+      `${change} did not respond within ${ms / 1000}s (${owner}). The request stays pending until it responds.`,
   },
   'pauses-first': {
     exit: 2,
@@ -338,7 +338,7 @@ const table = {
   'review-without-git': {
     exit: 2,
     text: (folder: string) =>
-      `--review needs a git repository, but ${folder} is not in one: the reviewer works on a copy that git makes. Run "git init", or turn the review off with --review none.`,
+      `--review needs a git repository, but ${folder} is not in one: the reviewer works on a copy created with git. Run "git init", or turn the review off with --review none.`,
   },
   'no-reviewer': {
     exit: 1,
@@ -579,7 +579,7 @@ const table = {
   'several-task-files': {
     exit: 2,
     text: (folder: string, pattern: string, files: readonly string[]) =>
-      `${folder} has several task files (${files.join(', ')}), because its schema tracks "${pattern}". Spool can follow one: name it in the schema.`,
+      `${folder} has several task files (${files.join(', ')}), because its schema tracks "${pattern}". Spool supports only one: name it in the schema.`,
   },
   'not-landed': {
     exit: 2,

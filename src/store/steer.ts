@@ -14,7 +14,7 @@ import { userStateFolder } from './user-state/folder.ts';
 export type Answer =
   | { readonly kind: 'not-running'; readonly view: RunView | null }
   /** The change was in the queue of a batch, which will not start it. */
-  | { readonly kind: 'taken-out'; readonly by: LockOwner }
+  | { readonly kind: 'removed'; readonly by: LockOwner }
   /** The change is in the queue of a batch, and only a request to stop it applies to it. */
   | { readonly kind: 'queued'; readonly by: LockOwner }
   /** The process of the run was killed. What was left of it has been ended, for a request to stop it. */
@@ -51,7 +51,7 @@ export const steer = async (
   const queue = queuedBy(project, change);
   if (queue !== null && loopOwner(project, change) === null) {
     if (!asksToStop(command)) return { kind: 'queued', by: queue };
-    if (removeFromQueue(project, change) !== null) return { kind: 'taken-out', by: queue };
+    if (removeFromQueue(project, change) !== null) return { kind: 'removed', by: queue };
     await appears(() => loopOwner(project, change));
   }
   const owner = loopOwner(project, change);

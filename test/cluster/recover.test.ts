@@ -49,7 +49,7 @@ test('recovering says what there was to recover, and what was left alone', async
   // A role with few rights cannot do it.
   expect(await cluster.spool('queue', 'recover')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^spool: The queue at .* refuses this role: permission denied[^]*\n$/),
+    stderr: expect.stringMatching(/^spool: The queue at .* rejected this role: permission denied[^]*\n$/),
   });
   cluster.release('go');
 });

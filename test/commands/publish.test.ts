@@ -38,7 +38,7 @@ test('pushes the branch and opens one draft pull request; a second call updates 
   for (const words of [
     'The proposal of the loop.',
     '## Proof',
-    'Run **complete** after 1 iteration',
+    '**Complete** after 1 iteration',
     '<code>true</code> | passed',
     '- [x] Write it &#124; @&#8203;octocat',
   ])

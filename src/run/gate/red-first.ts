@@ -83,7 +83,7 @@ const untried = (
   notTried: ReadonlyMap<string, RedFirst>,
 ): ReadonlyMap<string, RedFirst> => {
   const help = options.worktreeSetup === null ? ' If they need packages or a build, set worktreeSetup.' : '';
-  emit({ type: 'notice', text: `--red-first could not try the tests in a worktree of their own: ${why}.${help}` });
+  emit({ type: 'notice', text: `--red-first could not try the tests in a separate worktree: ${why}.${help}` });
   return notTried;
 };
 
