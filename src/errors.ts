@@ -599,7 +599,7 @@ const table = {
       `${change} was not archived because of ${problems === 1 ? 'the problem' : `the ${problems} problems`} above. Nothing was changed. Fix ${problems === 1 ? 'it' : 'them'}, or archive it without merging its specs: ${commandLine('spool', 'archive', change, '--no-specs')}`,
   },
   'bad-encoding': { exit: 2, text: (file: string) => `${file} is not UTF-8. Convert it and try again.` },
-  'unsettled-goal': {
+  'unaccepted-goal': {
     exit: 2,
     text: (change: string, what: string) =>
       `${change}: ${what} while an agent worked, so ${change} was not archived. Restore it, or accept it with: ${commandLine('spool', 'accept', change)}`,
@@ -642,8 +642,8 @@ const table = {
   },
   'foreign-work-tree': {
     exit: 2,
-    text: (root: string, workTree: string, gitFolder: string) =>
-      `git uses ${workTree} as the work tree of ${root}, which does not contain it, because of core.worktree in ${gitFolder}. Nothing was run. Remove that setting, or delete the repository if it is not yours.`,
+    text: (root: string, workTree: string, gitDir: string) =>
+      `git uses ${workTree} as the work tree of ${root}, which does not contain it, because of core.worktree in ${gitDir}. Nothing was run. Remove that setting, or delete the repository if it is not yours.`,
   },
   'replaced-git': {
     exit: 1,

@@ -44,9 +44,7 @@ const verdictOf = (record: IterationRecord): Omit<ResultText, 'facts'> => {
   if (result === 'done') return { style: 'green', verdict: 'Promise accepted' };
   if (result === 'interrupted') return { style: 'yellow', verdict: 'Interrupted' };
   const reason = reasonText(record);
-  return reason === null
-    ? { style: null, verdict: '' }
-    : { style: 'red', verdict: capitalise(reason) };
+  return reason === null ? { style: null, verdict: '' } : { style: 'red', verdict: capitalise(reason) };
 };
 
 const maxTitle = 40;

@@ -64,7 +64,7 @@ export const steer = async (
     const view = await read();
     if (!isRunning) return { kind: 'ended', view };
     const isStarted = view !== null && view.updatedAt >= owner.since;
-    if (isStarted && isSettled(command, view)) return { kind: 'taken', before, view };
+    if (isStarted && isFinal(command, view)) return { kind: 'taken', before, view };
     if (isStarted && isOvertaken(id, command, view)) return { kind: 'overtaken', view };
     if (performance.now() < deadline) {
       await delay(pollMs);
@@ -109,7 +109,7 @@ const isOvertaken = (id: string, command: ControlCommand, view: RunView): boolea
 };
 
 /** Whether nothing more will happen soon: a stop ends a run at once if no agent is working. */
-const isSettled = (command: ControlCommand, view: RunView): boolean => {
+const isFinal = (command: ControlCommand, view: RunView): boolean => {
   if (!isTaken(command, view) || command === 'stop') return false;
   return command === 'resume' || isWorking(view) || Boolean(view.pausedAt && !asksToStop(view.requested ?? null));
 };

@@ -112,7 +112,9 @@ test('a queue that refuses the password is a line of the screen, without the pas
   const url = new URL(cluster.userUrl);
   url.password = 'not-the-password';
   const terminal = openWatch(cluster, { columns: 200, env: { SPOOL_QUEUE: url.href } });
-  await terminal.has(/^Only this machine is shown\. The queue at .* rejected this role: password authentication failed/);
+  await terminal.has(
+    /^Only this machine is shown\. The queue at .* rejected this role: password authentication failed/,
+  );
   terminal.type('q');
   expect(await terminal.exitCode).toBe(0);
   expect(terminal.raw()).not.toContain('not-the-password');
