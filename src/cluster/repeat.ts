@@ -18,7 +18,7 @@ export interface RepeatOptions {
 /** The shortest pause between two calls. */
 const minPauseMs = 50;
 
-/** Calls `work` at once, and then again and again until it is stopped, one call at a time. */
+/** Calls `work` at once and then repeatedly until it is stopped, one call at a time. */
 export const repeat = (work: () => Promise<void>, options: RepeatOptions): Repeated => {
   const { everyMs, fromStart = false, onError = () => {} } = options;
   const stopped = new AbortController();

@@ -2,7 +2,7 @@ import type { BigIntStats, Stats } from 'node:fs';
 
 type FileId = Pick<Stats, 'dev' | 'ino'> | Pick<BigIntStats, 'dev' | 'ino'>;
 
-/** Identifies a file or folder, whatever its path. */
+/** Identifies a file or folder regardless of its path. */
 export const fileId = ({ dev, ino }: FileId): string => `${dev}/${ino}`;
 
 /** Whether both are the same file or folder; false if one of them does not exist. */

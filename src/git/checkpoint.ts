@@ -28,8 +28,8 @@ export interface Checkpoints {
    */
   ranges(): Promise<readonly DiffRange[] | null>;
   /**
-   * Saves the work tree before an iteration; as checkpoint 0 if it is the first one. `isGates`: the gate of the iteration
-   * before has changed it, and nobody else.
+   * Saves the work tree before an iteration; as checkpoint 0 if it is the first one. `isGates`: only the gate of the last
+   * iteration has changed it.
    */
   before(iteration: number, treeId: string, isGates?: boolean): Promise<void>;
   /** Returns the commit; null if git fails. */
@@ -44,7 +44,7 @@ export interface CheckpointRun {
   readonly run: string;
   /** The last recorded iteration. Later checkpoints belong to an interrupted iteration, which is repeated. */
   readonly finishedIterations: number;
-  /** Whether the run may have checkpoints already: nobody can know the id of a new run before. */
+  /** Whether the run may already have checkpoints. A new run has none, because its id cannot be known in advance. */
   readonly isResumed: boolean;
   /** Called with each checkpoint before its ref exists. */
   readonly record: (checkpoint: Checkpoint) => void;

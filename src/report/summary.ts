@@ -22,7 +22,7 @@ export interface SummaryFacts {
   readonly records: readonly IterationRecord[];
   /** While it runs; otherwise the view has them. */
   readonly tasks?: RunView['tasks'];
-  /** The notes that Spool has kept, also of earlier runs. */
+  /** The notes that Spool has kept, including those of earlier runs. */
   readonly handover?: HandoverNotes;
   /** The titles of tasks that are not done. */
   readonly openTasks?: readonly string[];
@@ -204,7 +204,7 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
   }
 };
 
-/** Whether the run has a branch of its own with commits. */
+/** Whether the run has its own branch with commits. */
 const hasOwnCommits = ({ workspace, commits }: RunView): boolean =>
   Boolean(workspace?.branch) && (commits?.count ?? 0) > 0;
 

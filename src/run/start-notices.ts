@@ -9,7 +9,7 @@ import type { RunSpec } from './spec.ts';
 const maxShown = 3;
 
 /**
- * Returns lines about errors in the specs of the change, which `spool archive` would refuse. They do not stop a run.
+ * Returns lines about errors in the specs of the change, which `spool archive` would reject. They do not stop a run.
  */
 export const specNotices = async ({ project, target }: Pick<RunSpec, 'project' | 'target'>): Promise<string[]> => {
   const { root } = project;

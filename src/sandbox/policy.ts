@@ -107,7 +107,7 @@ const proxyExceptions = (isAgent: boolean) => {
   return { NO_PROXY: exceptions, no_proxy: exceptions };
 };
 
-/** Accepts `localhost`, a name with a dot, also with a leading `*.`, or an address; all with an optional port. */
+/** Accepts `localhost`, a name with a dot, optionally with a leading `*.`, or an address; all with an optional port. */
 export const isHost = (text: string): boolean => {
   const found = /^(localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::([1-9]\d{0,4}))?$/i.exec(text);
   if (found === null) return false;

@@ -159,7 +159,7 @@ test('the scripts run a change in three jobs on new machines: a limit, a cancell
   expect(third.summary).toContain('**Complete** after 3 iterations');
 });
 
-test('a change that could be an option is refused, and nothing runs', async () => {
+test('a change that could be an option is rejected, and nothing runs', async () => {
   const project = createProject();
   const temp = join(dirname(project.home), 'temp');
   mkdirSync(temp);

@@ -119,7 +119,7 @@ test('a branch that the remote protects is explained, and the work stays on the 
   const worker = cluster.worker('one', '--folder', folder);
   await cluster.reaches(change, 'failed');
   expect((await cluster.row(change)).detail).toMatch(
-    new RegExp(`^the remote refuses what the worker pushes to ralph/${change}: .*hook declined`),
+    new RegExp(`^the remote rejected what the worker pushed to ralph/${change}: .*hook declined`),
   );
   worker.kill('SIGTERM');
   await worker.result;

@@ -16,7 +16,7 @@ test('recovering says what there was to recover, and what was left alone', async
     cluster.start(['queue', 'recover', ...args], { env: { SPOOL_QUEUE: cluster.url } }).result;
   const nothing = { code: 0, stdout: 'The database knows everything that the remote has.\n', stderr: '' };
 
-  // An empty queue, and a change that nobody has run.
+  // An empty queue, and a change that was never run.
   expect(await recover()).toMatchObject(nothing);
   await cluster.spool('queue', 'add', other, '--label', 'no=worker');
   expect(await recover()).toMatchObject(nothing);

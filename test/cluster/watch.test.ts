@@ -107,7 +107,7 @@ test('an opened run that ends on its worker says how, and a worker that is gone 
   expect(await terminal.exitCode).toBe(0);
 });
 
-test('a queue that refuses the password is a line of the screen, without the password', async () => {
+test('a queue that rejects the password is a line of the screen, without the password', async () => {
   const cluster = await createCluster(postgres, { agent: [waitsFor('never')] });
   const url = new URL(cluster.userUrl);
   url.password = 'not-the-password';

@@ -126,7 +126,7 @@ describe('a burst of output', () => {
     *) echo "line $i";;
     esac; done`;
 
-  test('loses and doubles no line, whatever the size of the window becomes', async () => {
+  test('neither loses nor doubles a line when the window is resized', async () => {
     const project = createProject({ agent: [`${waits('go')}\n${burst}\n${text('<promise>COMPLETE</promise>')}`] });
     const terminal = openTerminal(project, run, { columns: 80, rows: 12 });
     await terminal.shows('OpenCode is working…');

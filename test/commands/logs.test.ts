@@ -130,7 +130,7 @@ test('Ctrl-C ends the follower and not the run', async () => {
   expect(await loop.result).toMatchObject({ code: 0 });
 });
 
-test('one iteration is shown as it was, raw, as events or by its prompt, also of an older run', async () => {
+test('one iteration is shown as it was, raw, as events or by its prompt, including in an older run', async () => {
   const project = createProject({
     agent: [says('first'), says('second'), `${says('third')}; ${promise}`, `${says('other')}; ${promise}`],
   });

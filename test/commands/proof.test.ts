@@ -80,7 +80,7 @@ ${promise}`,
   expect(await proofOf(project)).toMatchObject({ proven: true, archived: true, count: { proven: 2 } });
 });
 
-test('refuses two formats and a file that cannot be written', async () => {
+test('rejects two formats and a file that cannot be written', async () => {
   const project = createProject();
   expect(await project.spool('proof', change, '--json', '--html')).toMatchObject({
     code: 2,

@@ -128,7 +128,7 @@ describe('pause and resume', () => {
     expect(await loop.result).toMatchObject({ code: 0 });
   });
 
-  test('an agent that runs "spool resume" is refused, and one that runs "spool pause" pauses its run', async () => {
+  test('an agent that runs "spool resume" gets an error, and one that runs "spool pause" pauses its run', async () => {
     const spool = `"${process.execPath}" "${join(root, 'dist/spool.cjs')}"`;
     const project = createProject({ agent: [`${spool} pause ${change}; ${spool} resume ${change}`, promise] });
     const loop = project.start(run);

@@ -166,7 +166,7 @@ test('a landing is undone when the server is stopped, and ends by itself when th
   expect([project.git('rev-parse', 'main^'), project.exists('a.txt')]).toEqual([before, true]);
 }, 120_000);
 
-test('dangerous actions need a token of their own preview, and it works once', async () => {
+test('dangerous actions need the token of their preview, and it works once', async () => {
   const project = createProject({ files, agent: ['echo 1 > a.txt', `echo 2 > a.txt; ${promise}`] });
   await project.spool('ralph', '--change', change);
   const web = await startWeb(project);

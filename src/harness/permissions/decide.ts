@@ -244,7 +244,7 @@ const missingCommand = (command: RunCommand): PermissionDecision => {
 const isCdToRoot = ({ words, assigns, writes }: RunCommand, { root }: Roots): boolean =>
   words.length === 2 && words[0] === 'cd' && (words[1] === root || words[1] === '.') && !assigns && !writes;
 
-/** For an allow rule: the command matches, whatever its expansions result in. */
+/** For an allow rule: the command matches, regardless of what its expansions result in. */
 const isSurely =
   (pattern: string) =>
   (command: RunCommand): boolean =>

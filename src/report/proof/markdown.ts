@@ -174,7 +174,7 @@ const iterationTable = (records: readonly IterationRecord[], max: number): strin
 const details = (summary: string, body: string): string =>
   `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
 
-/** One line for each item. Those beyond the limit are counted in a paragraph of its own. */
+/** One line for each item. Those beyond the limit are counted in a separate paragraph. */
 const some = <Item>(items: readonly Item[], max: number, line: (item: Item) => string): string => {
   const shown = items.slice(0, max).map(line).join('\n');
   return items.length > max ? `${shown}\n\nand ${items.length - max} more` : shown;

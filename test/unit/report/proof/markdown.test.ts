@@ -61,7 +61,7 @@ test('without scenarios and without a run', () => {
   );
 });
 
-test('text from outside stays in its cell and mentions nobody', () => {
+test('text from outside stays in its cell and mentions no one', () => {
   const evil = '| a |\n\n</details><script>alert(1)</script> @octocat #1 [x](http://evil.example) `';
   const report = reportWith({
     change: evil,
