@@ -10,7 +10,7 @@ export const isSameFile = (one: FileId | null | undefined, other: FileId | undef
   other !== undefined && one?.dev === other.dev && one.ino === other.ino;
 
 /**
- * Identifies a version of a file: changes if it is replaced or written to, whatever program sets its times, since none
+ * Identifies a version of a file: changes if it is replaced or written to, even if a program sets its times, since none
  * can set the time of the last change of an inode. Empty if the file does not exist.
  */
 export const stampOf = (stats: FileStats | undefined): string => {

@@ -24,7 +24,7 @@ export const specNotices = async ({ project, target }: Pick<RunSpec, 'project' |
     const see = commandLine('spool', 'validate', target.id);
     return [...shown, `The change cannot be archived with ${whichErrors(errors.length)}. See: ${see}`];
   } catch {
-    // Whatever cannot be read is reported by "spool validate".
+    // Files that cannot be read are reported by "spool validate".
     return [];
   }
 };

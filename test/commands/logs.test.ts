@@ -68,7 +68,7 @@ test('a follower of a run that is killed says so and ends', async () => {
   expect(await raw.result).toMatchObject({ code: 143 });
   killProcessesWith(`HOME=${project.home}`);
   const { stdout: status } = await project.spool('status', change);
-  const isShared = (line: string) => !/^ {2}(?:Left over|End )/.test(line);
+  const isShared = (line: string) => !/^ {2}(?:Left over|Clean up )/.test(line);
   expect(stdout.split('\n').filter(isShared).join('\n').endsWith(`\n\n${status}`)).toBe(true);
 });
 

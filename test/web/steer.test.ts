@@ -57,7 +57,7 @@ test('a run is started, gets context, is paused, resumed and stopped', async () 
 
   // The same command continues a run that was stopped.
   const again = (await web.post('/api/preview', { action: { kind: 'start', change } })).json<ActionPreview>();
-  expect(again.lines[0]).toContain('Continues the run');
+  expect(again.lines[0]).toContain('Resumes the run');
   await web.post('/api/actions', { action: { kind: 'start', change }, token: again.token });
   await agentCalled(project, 3);
   const stopped = await web.confirm({ kind: 'stop-now', change });

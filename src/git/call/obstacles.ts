@@ -11,7 +11,7 @@ import { currentScope } from '../../process/scope.ts';
 import { placeholderIn } from './expand-path.ts';
 
 /*
- * git reads some files whatever their type and size: it blocks forever if one of them is a named pipe, and needs endless
+ * git reads some files of any type and size: it blocks forever if one of them is a named pipe, and needs endless
  * memory for a device such as /dev/zero. All paths are in latin1, which preserves the bytes of names that are not UTF-8.
  */
 

@@ -130,7 +130,7 @@ const isAbout = (rule: PermissionRule & { type: 'paths' }, kind: ToolKind): bool
 const allowanceOf = (facts: Facts, policy: PermissionPolicy): PermissionDecision => {
   const tool = policy.allow.find((rule) => rule.type === 'tool' && matches(rule.pattern, facts.tool));
   if (tool !== undefined) return allowedBy(tool);
-  // A request with a command is judged as a command, whatever kind it claims to be.
+  // A request with a command is judged as a command, regardless of the kind that it claims to be.
   if (isCommand(facts)) return commandDecision(facts, policy);
   switch (facts.kind) {
     case 'think':
