@@ -15,3 +15,7 @@ export const endOf = (status: string): string => {
 
 /** How a run ended, without a subject: `stopped at a limit`, `complete`. */
 export const endText = (status: string): string => (status === 'limit' ? 'stopped at a limit' : status);
+
+/** How a run ended, and why: `failed, the agent exited with code 1`. The detail of a limit says that it is one. */
+export const endAndReason = (status: string, detail: string | null): string =>
+  status === 'limit' && detail !== null ? detail : [endText(status), ...(detail === null ? [] : [detail])].join(', ');

@@ -7,7 +7,7 @@ import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
 import { usedUp } from '../../ralph/used-up.ts';
 import { redactedTerminal } from '../../report/redacted.ts';
-import { endOf, endText } from '../../report/run-end.ts';
+import { endAndReason, endOf } from '../../report/run-end.ts';
 import { leftoversOf } from '../../store/leftovers.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import { ownerText, processText } from '../../store/run-lock.ts';
@@ -264,7 +264,7 @@ const resumeCommand = (view: RunView): string =>
 const endedText = (view: RunView | null): string => {
   if (view === null) return 'has ended.';
   const { status, detail, change } = view;
-  if (status !== 'interrupted' && status !== 'running') return `has ended: ${endText(status)}, ${detail ?? ''}.`;
+  if (status !== 'interrupted' && status !== 'running') return `has ended: ${endAndReason(status, detail)}.`;
   return `has stopped. Resume with: ${commandLine('spool', 'ralph', '--change', change)}`;
 };
 

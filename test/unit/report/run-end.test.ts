@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endOf, endText } from '../../../src/report/run-end.ts';
+import { endAndReason, endOf, endText } from '../../../src/report/run-end.ts';
 
 test.each([
   ['limit', 'stopped at a limit', 'stopped at a limit'],
@@ -11,4 +11,12 @@ test.each([
 ])('the end of a run with the status %s', (status, withSubject, alone) => {
   expect(endOf(status)).toBe(withSubject);
   expect(endText(status)).toBe(alone);
+});
+
+test.each([
+  ['failed', 'the agent exited with code 1', 'failed, the agent exited with code 1'],
+  ['limit', '--until reached', '--until reached'],
+  ['limit', null, 'stopped at a limit'],
+])('the end of a run with its reason: %s, %s', (status, detail, text) => {
+  expect(endAndReason(status, detail)).toBe(text);
 });
