@@ -15,7 +15,7 @@ import { change, makeProject, makeRepository, spoolProgram } from './places.mjs'
 
 /**
  * Each sample is taken when the model is asked for the first time in a session: the agent is ready, and no tool runs.
- * @param {string} base a folder of its own @param {number} sessions @param {string} name @returns {Promise<Sample[]>}
+ * @param {string} base a new folder @param {number} sessions @param {string} name @returns {Promise<Sample[]>}
  */
 export const measureSessions = async (base, sessions, name = 'opencode') => {
   const place = makeProject(base, 'sessions');

@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const spool = join(root, 'dist', 'spool.cjs');
 
 /**
- * A project in a temporary folder, with `spool` and the agent of the docs on PATH, and a HOME of its own.
+ * A project in a temporary folder, with `spool` and the agent of the docs on PATH, and a separate HOME.
  * @param {{ files: Record<string, string>, agent: Assignment, programs?: Record<string, string> }} content
  */
 const createProject = ({ files, agent, programs = {} }) => {

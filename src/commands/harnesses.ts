@@ -42,7 +42,7 @@ const inspect = async (harness: Harness, lookup: Lookup) => {
   return {
     name,
     title,
-    own: custom?.command ?? null,
+    custom: custom?.command ?? null,
     path,
     inProject,
     version,
@@ -68,8 +68,8 @@ type Found = Awaited<ReturnType<typeof inspect>> & {
 const columnsWith = (redactor: Redactor): Column<Found>[] => [
   {
     title: 'agent',
-    value: ({ name, own, default: isDefault }) =>
-      `${name}${own === null ? '' : ` (custom: ${visible(own)})`}${isDefault ? ' (default)' : ''}`,
+    value: ({ name, custom, default: isDefault }) =>
+      `${name}${custom === null ? '' : ` (custom: ${visible(custom)})`}${isDefault ? ' (default)' : ''}`,
     min: 18,
   },
   {

@@ -16,7 +16,7 @@ export interface Harness {
   readonly output: Output;
   /** Set if it speaks the Agent Client Protocol, in which it can stay running between iterations. */
   readonly acp?: Acp;
-  /** What its output reports. `denials`: a refused tool is reported even if the agent continues and exits with 0. */
+  /** What its output reports. `denials`: a denied tool is reported even if the agent continues and exits with 0. */
   readonly capabilities: readonly Capability[];
   /** How to check whether the user is signed in. */
   readonly auth?: Auth;

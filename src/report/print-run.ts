@@ -119,8 +119,8 @@ const currentFacts = async (
   readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'leftovers' | 'now'>;
 }> => {
   const now = new Date();
-  const isSettled = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
-  if (isSettled) return { shown: view, facts: { now } };
+  const isOver = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
+  if (isOver) return { shown: view, facts: { now } };
   const { factsOf } = await import('./run-facts.ts');
   return factsOf(view, { project, env, alive, now });
 };

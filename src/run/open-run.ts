@@ -40,7 +40,7 @@ interface LockedRun extends CheckedStart {
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (locked: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline, repository } = locked;
-  const { planned, notices } = await settlePlan(locked, services);
+  const { planned, notices } = await finishPlan(locked, services);
   const { plan, previous } = planned;
   const sandbox = await locked.runSandbox.open(plan, allAgents(plan));
   const { saveError, ...recording } = openRecording({ ...locked, planned }, services, cleanup);
@@ -50,7 +50,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   sandbox?.onNotice(announce);
   notices.forEach(announce);
   // The processes of an earlier attempt are those of its worker, which ends them.
-  const leftovers = services.cluster ? 0 : await endLeftovers(locked, planned, announce);
+  const leftovers = services.cluster ? 0 : await cleanUpLeftovers(locked, planned, announce);
   removeReviewCopy({ project: spec.project, plan });
   const control = openControl(locked, services, { emit, view, cleanup });
 
@@ -134,7 +134,7 @@ const openControl = (
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */
-const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
+const finishPlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
   const found = await replanIfChanged(before, { ...spec, env });
   const { previous, damage } = found;
@@ -163,7 +163,7 @@ const replaceDamaged = ({ project, target }: RunSpec, { text, rebuilt }: NonNull
 /**
  * Terminates processes of runs whose Spool is gone, whether the runs are resumed or not. Returns how many there were.
  */
-const endLeftovers = async (
+const cleanUpLeftovers = async (
   { spec, lock }: LockedRun,
   { crashedRun }: Planned,
   announce: (text: string) => void,

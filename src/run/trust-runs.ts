@@ -234,13 +234,13 @@ const originsOf = (request: TrustRunsRequest, trusted: readonly CheckedSetting[]
       return { key, command, source: 'the last run', setBy: 'last run', hash: null, trusted: null };
     return { key, command, ...trustOf(setting) };
   };
-  const ownAgents = allAgents(plan).flatMap(({ harness }) => {
+  const customAgents = allAgents(plan).flatMap(({ harness }) => {
     const { custom } = findHarness(harness);
     const setting = fromFile(sourceOf(`harnesses.${harness}`));
     return custom && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];
   });
   return [
-    ...ownAgents,
+    ...customAgents,
     ...plan.gate.verify.map((command) => origin('verify', command)),
     ...commandsOfScenarios(plan.gate).flatMap((command) => {
       const setting = fromFile(scenarioSource(change));

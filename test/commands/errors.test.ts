@@ -48,7 +48,7 @@ const rows: Row[] = [
     name: `${name} in place of the prompt`,
     args: ['ralph', ...args],
     files: twoChanges,
-    says: `"${args.at(-1)}" names a change, so it is no prompt. To run several changes: spool ralph --change ${first} --change ${args.at(-1)}`,
+    says: `"${args.at(-1)}" is a change, not a prompt. To run several changes: spool ralph --change ${first} --change ${args.at(-1)}`,
   })),
   {
     name: 'missing value',

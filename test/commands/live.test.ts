@@ -108,9 +108,9 @@ test.each([
       expect(all).toContain(each);
     expect(terminal.raw()).toContain('\u001b[1mimplement\u001b[22m');
     const results = all.join('\n').replaceAll('\n  ', ' ');
-    expect(results).toMatch(/^● [\d.]+m?s · 1 task done \(Parser\) · 2 files \+2 -1 · [0-9a-f]{7} · <\$0\.01$/m);
+    expect(results).toMatch(/^● [\d.]+m?s · 1 task done \(Parser\) · 2 files \+2 -1 · [0-9a-f]{8} · <\$0\.01$/m);
     expect(results).toMatch(
-      /^● Promise accepted · [\d.]+m?s · 1 task done \(Printer\) · 1 file \+1 -1 · [0-9a-f]{7} · <\$0\.01$/m,
+      /^● Promise accepted · [\d.]+m?s · 1 task done \(Printer\) · 1 file \+1 -1 · [0-9a-f]{8} · <\$0\.01$/m,
     );
   },
 );
@@ -126,7 +126,7 @@ describe('a burst of output', () => {
     *) echo "line $i";;
     esac; done`;
 
-  test('loses and doubles no line, whatever the size of the window becomes', async () => {
+  test('neither loses nor doubles a line when the window is resized', async () => {
     const project = createProject({ agent: [`${waits('go')}\n${burst}\n${text('<promise>COMPLETE</promise>')}`] });
     const terminal = openTerminal(project, run, { columns: 80, rows: 12 });
     await terminal.shows('OpenCode is working…');
@@ -219,7 +219,7 @@ test('output that is not UTF-8 gets ASCII, and FORCE_COLOR colors a log', async 
   const plain = await project.start(run, { env: { LANG: 'C' } }).result;
   expect(plain.stdout).toContain('  edit src/変更.ts\n  > grep TODO\n');
   expect(plain.stderr).toMatch(
-    /^\d\d:\d\d:\d\d Iteration 1: [\d.]+m?s, 1 task done \(Parser\), 2 files \+2 -1, [0-9a-f]{7}, <\$0\.01$/m,
+    /^\d\d:\d\d:\d\d Iteration 1: [\d.]+m?s, 1 task done \(Parser\), 2 files \+2 -1, [0-9a-f]{8}, <\$0\.01$/m,
   );
   expect(plain.stdout + plain.stderr).not.toContain('\u001b');
 

@@ -68,7 +68,7 @@ test('a follower of a run that is killed says so and ends', async () => {
   expect(await raw.result).toMatchObject({ code: 143 });
   killProcessesWith(`HOME=${project.home}`);
   const { stdout: status } = await project.spool('status', change);
-  const isShared = (line: string) => !/^ {2}(?:Left over|End )/.test(line);
+  const isShared = (line: string) => !/^ {2}(?:Left over|Clean up )/.test(line);
   expect(stdout.split('\n').filter(isShared).join('\n').endsWith(`\n\n${status}`)).toBe(true);
 });
 
@@ -130,7 +130,7 @@ test('Ctrl-C ends the follower and not the run', async () => {
   expect(await loop.result).toMatchObject({ code: 0 });
 });
 
-test('one iteration is shown as it was, raw, as events or by its prompt, also of an older run', async () => {
+test('one iteration is shown as it was, raw, as events or by its prompt, including in an older run', async () => {
   const project = createProject({
     agent: [says('first'), says('second'), `${says('third')}; ${promise}`, `${says('other')}; ${promise}`],
   });

@@ -128,7 +128,7 @@ describe('a sentence', () => {
     expect(ids.map((id) => project.state(id).status)).toEqual(['complete', 'complete', 'complete']);
   });
 
-  test('is refused in the home folder', async () => {
+  test('fails in the home folder', async () => {
     const project = plain();
     const result = await project.start(['ralph', sentence], { env: { HOME: project.folder }, cwd: '.' }).result;
 
@@ -399,7 +399,7 @@ describe('spool init', () => {
     expect(quick.screen()).toContain('Agent   opencode (also installed: claude)');
   });
 
-  test('is refused to an agent, which could make its own settings trusted', async () => {
+  test('fails for an agent, which could make its own settings trusted', async () => {
     const project = createProject({ agent: [`node "$SPOOL" init; ${promise}`] });
     const result = await project.start(['ralph', '002-01'], { env: { SPOOL: spoolProgram } }).result;
 

@@ -46,7 +46,7 @@ const facts = [
 
 const next = [
   `  Review      spool diff ${change} --all`,
-  `  Look at #3  spool logs ${change} 3`,
+  `  Log of #3   spool logs ${change} 3`,
   `  Archive     spool archive ${change}`,
 ];
 

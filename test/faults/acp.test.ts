@@ -127,7 +127,7 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
       null,
       null,
     ]);
-    // Each iteration had a process, and so a session of its own.
+    // Each iteration had its own process, and therefore its own session.
     expect(new Set(project.seen().flatMap(({ session }) => session ?? []))).toHaveProperty('size', 3);
   });
 

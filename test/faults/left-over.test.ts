@@ -56,7 +56,7 @@ afterEach(() => {
 
 const isRunning = (pid: number) => processStart(pid) !== null;
 
-/** A tool, which agents start with a shell in a session of its own. */
+/** A tool, which agents start with a shell in a new session. */
 const tool = (script: string) => ['sh', '-c', script];
 const server = (name: string) => [
   process.execPath,
@@ -66,7 +66,7 @@ const server = (name: string) => [
 
 describe.runIf(process.platform === 'linux')('what a turn leaves running is ended', () => {
   const tools: Record<string, string> = {
-    'a daemon with a session of its own': 'setsid sh -c "echo left \\$\\$; exec sleep 1000" &',
+    'a daemon with a new session': 'setsid sh -c "echo left \\$\\$; exec sleep 1000" &',
     'a process whose parents are gone': '(sh -c "echo left \\$\\$; exec sleep 1000" &) &',
     'a process under another name': `(setsid ${process.execPath} -e 'process.title = "kworker"; console.log("left", process.pid); setInterval(() => {}, 1000)' &)`,
     'a process that ignores SIGTERM':
@@ -90,7 +90,7 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
     expect(isRunning(left)).toBe(false);
     expect(isRunning(own)).toBe(true);
     expect(isRunning(agent.pid)).toBe(true);
-    // Nothing else is left, also of what was started meanwhile.
+    // Nothing else is left, including what was started in the meantime.
     expect([...takeBaseline(agent.tag).processes.keys()].toSorted()).toEqual([agent.pid, own].toSorted());
     expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 0, kept: [] });
   });

@@ -176,7 +176,7 @@ describePage('a run on the page', (browser) => {
     expect(problems).toEqual([]);
   });
 
-  pageTest('that was killed shows what it did, also when a newer one has started', async () => {
+  pageTest('that was killed shows what it did, even when a newer one has started', async () => {
     const project = createProject({
       agent: [`${message('I was cut off.')}\n${waitsFor('never')}`, message('<promise>COMPLETE</promise>')],
     });

@@ -147,7 +147,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'foreign-repository': [text, text, text],
   'foreign-work-tree': [text, text, text],
   'replaced-git': [text],
-  'unsettled-goal': [text, text],
+  'unaccepted-goal': [text, text],
   'gone-change': ['001-01_a'],
   'unsafe-file': ['openspec', 'is a symbolic link', 'Replace it with a folder.'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],

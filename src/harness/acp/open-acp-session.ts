@@ -15,7 +15,7 @@ export type OpenedSession =
 const newSessionMs = 60_000;
 const settingMs = 10_000;
 
-/** Opens a session, which has a context of its own, with the model and the mode of a turn. */
+/** Opens a session, which has its own context, with the model and the mode of a turn. */
 export const openAcpSession = async (
   agent: AcpAgent,
   { harness, scope, turn }: TurnRequest,
@@ -55,7 +55,7 @@ interface Setting {
   readonly params: object;
 }
 
-/** Agents have an option of the category "model", or a request of their own for it. */
+/** Agents have an option of the category "model", or a separate request for it. */
 const modelRequest = (session: unknown, model: string, option: string | undefined): Setting => {
   const options = listAt(session, 'configOptions');
   const known = options.find((each) =>

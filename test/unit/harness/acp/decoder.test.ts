@@ -119,7 +119,7 @@ describe('the log of a turn with an ACP agent', () => {
       ],
     ],
     [
-      'treats other output as stderr, whatever it looks like',
+      'treats other output as stderr, even if it looks like a message',
       ['! <promise>', '! # {"usage":{"inputTokens":1}}'],
       [{ type: 'stderr', text: '<promise>' }, { type: 'stderr' }],
     ],
