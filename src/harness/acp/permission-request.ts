@@ -1,5 +1,6 @@
-import { homedir } from 'node:os';
 import { isAbsolute, join, posix } from 'node:path';
+import { homeOf } from '../../files/home.ts';
+import { currentScope } from '../../process/scope.ts';
 import { linksOnPath } from '../../process/which.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { isObject } from '../../text/shape.ts';
@@ -74,7 +75,7 @@ const pathsOfInput = (input: Readonly<Record<string, unknown>>): string[] =>
 
 const absoluteOf = (path: string, root: string): string => {
   const plain = path.replace(/^file:\/\//, '');
-  if (plain === '~' || plain.startsWith('~/')) return join(homedir(), plain.slice(1));
+  if (plain === '~' || plain.startsWith('~/')) return join(homeOf(currentScope().env), plain.slice(1));
   // Not normalised: ".." after a link leads out of its target.
   return isAbsolute(plain) ? plain : `${root}/${plain}`;
 };
