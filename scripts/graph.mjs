@@ -55,6 +55,15 @@ const closed = {
 const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
 const creators = new Set(['commands/init/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
+/** The folders of commands/ that belong to no command. */
+const sharedByCommands = new Set(['user', 'runs', 'with-queue']);
+
+/** @param {string} file The command that it belongs to; null outside of commands/, and for the list of commands. */
+const commandOf = (file) => {
+  const name = /^commands\/([^/.]+)/.exec(file)?.[1] ?? null;
+  return name === 'registry' ? null : name;
+};
+
 /** What the page may import besides its own files: pure modules, and the types of the API. */
 const inBrowser = /^(?:text|ralph|charts)\/|^web\/(?:page\/|api\.ts$)/;
 
@@ -142,8 +151,17 @@ export const problemsIn = (imports) => {
       .filter(({ to }) => roomOf(from) === 'page' && !inBrowser.test(to))
       .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/, charts/ and web/api.ts`),
   );
+  const sideways = [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter(({ to }) => {
+        const [own, other] = [commandOf(from), commandOf(to)];
+        return own !== null && other !== null && own !== other && !sharedByCommands.has(other);
+      })
+      .map(({ to }) => `${from} imports ${to}: commands share only user/, runs/ and with-queue/`),
+  );
   return [
     ...foreign,
+    ...sideways,
     ...unknown.map((file) => `${file} is in no room: add the room to scripts/graph.mjs`),
     ...wrong,
     ...inside,

@@ -22,6 +22,9 @@ test.each([
   ['ralph/loop.ts', 'text/format.ts', 'static'],
   ['commands/land.ts', 'cli/main.ts', 'type'],
   ['run/start.ts', 'changes/spool/source.ts', 'static'],
+  ['commands/validate.ts', 'commands/ralph/target.ts', 'dynamic'],
+  ['commands/worker.ts', 'commands/queue/add.ts', 'static'],
+  ['commands/runs/steer.ts', 'commands/land.ts', 'type'],
 ])('%s cannot import %s', (from, to, kind) => {
   expect(problemsIn(withImport(from, to, kind)).join()).toContain(`${from} imports ${to}`);
 });
