@@ -6,7 +6,7 @@ import { commandLine } from '../../text/shell-words.ts';
 import { isObject } from '../../text/shape.ts';
 import { field, listAt, textAt } from '../json.ts';
 import type { ToolKind } from '../permissions/rule.ts';
-import { toolKind } from '../permissions/tool-kind.ts';
+import { permissionKind } from '../permissions/tool-kind.ts';
 import { isShell } from '../../text/shell-names.ts';
 import type { PermissionRequest } from '../permissions/decide.ts';
 import { namedIn } from './tool-calls.ts';
@@ -52,7 +52,7 @@ const kinds: readonly ToolKind[] = [
 
 /** Some agents do not say the kind of a tool. What only its name says never allows more: reading needs no rule. */
 const unsaidKind = (tool: string): ToolKind => {
-  const kind = toolKind(tool);
+  const kind = permissionKind(tool);
   return kind === 'read' ? 'other' : kind;
 };
 
