@@ -1,5 +1,5 @@
 // npm run graph: which room of src/ imports which, types included. Fails if an import goes in the wrong direction or
-// in a circle. With --check it prints nothing else; with --docs it writes the graph into docs/architecture.md.
+// in a circle, or if a file asks the process about its surroundings. With --check it prints nothing else; with --docs it writes the graph into docs/architecture.md.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -55,6 +55,15 @@ const closed = {
 const sourceFolder = /^changes\/(?:spool|openspec|ito|spec-kit|kiro|file)\//;
 const creators = new Set(['commands/init/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
+/** The folders of commands/ that belong to no command. */
+const sharedByCommands = new Set(['user', 'runs', 'with-queue']);
+
+/** @param {string} file The command that it belongs to; null outside of commands/, and for the list of commands. */
+const commandOf = (file) => {
+  const name = /^commands\/([^/.]+)/.exec(file)?.[1] ?? null;
+  return name === 'registry' ? null : name;
+};
+
 /** What the page may import besides its own files: pure modules, and the types of the API. */
 const inBrowser = /^(?:text|ralph|charts)\/|^web\/(?:page\/|api\.ts$)/;
 
@@ -82,6 +91,43 @@ export const readImports = (folder = join(root, 'src')) => {
 
 /** @typedef {ReturnType<typeof readImports>} Imports */
 
+/** The text of every file below src/, without comments. */
+export const readSources = (folder = join(root, 'src')) => {
+  const files = [...readImports(folder).keys()];
+  return new Map(files.map((file) => [file, withoutComments(readFileSync(join(folder, file), 'utf8'))]));
+};
+
+/** @param {string} text */
+const withoutComments = (text) => text.replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '');
+
+/** Where a program begins: what it finds there is passed on. */
+const entrances = /^(?:cli|launch)\/|^index\.ts$/;
+
+/** Files that may ask the process, and what for. */
+const asking = {
+  'files/environment.ts': ['process.env'],
+  'files/home.ts': ['userInfo'],
+  'process/scope.ts': ['process.cwd'],
+};
+
+/**
+ * Files that use the environment, the home folder or the working directory of the process instead of those of the run:
+ * several runs of a program can have different ones.
+ * @param {ReadonlyMap<string, string>} sources
+ */
+export const surroundingsIn = (sources) =>
+  [...sources]
+    .filter(([file]) => !entrances.test(file) && roomOf(file) !== 'page')
+    .flatMap(([file, text]) => {
+      const found = new Set(text.match(/\bprocess\.(?:env|cwd)\b|\bhomedir\(|\buserInfo\b/g));
+      const allowed = asking[/** @type {keyof typeof asking} */ (file)] ?? [];
+      return [...found]
+        .filter((name) => !allowed.includes(name))
+        .map(
+          (name) => `${file} uses ${name.replace('(', '')}: the environment and the folders of a run are in its scope`,
+        );
+    });
+
 /** @param {Imports} imports */
 export const problemsIn = (imports) => {
   const order = rooms.map(([name]) => name);
@@ -105,8 +151,17 @@ export const problemsIn = (imports) => {
       .filter(({ to }) => roomOf(from) === 'page' && !inBrowser.test(to))
       .map(({ to }) => `${from} imports ${to}: the page may import text/, ralph/, charts/ and web/api.ts`),
   );
+  const sideways = [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter(({ to }) => {
+        const [own, other] = [commandOf(from), commandOf(to)];
+        return own !== null && other !== null && own !== other && !sharedByCommands.has(other);
+      })
+      .map(({ to }) => `${from} imports ${to}: commands share only user/, runs/ and with-queue/`),
+  );
   return [
     ...foreign,
+    ...sideways,
     ...unknown.map((file) => `${file} is in no room: add the room to scripts/graph.mjs`),
     ...wrong,
     ...inside,
@@ -157,7 +212,7 @@ export const graphOf = (imports) => `<!-- graph -->\n\n${render(imports)}\n\n<!-
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const imports = readImports();
-  const problems = problemsIn(imports);
+  const problems = [...problemsIn(imports), ...surroundingsIn(readSources())];
   for (const problem of problems) process.stderr.write(`${problem}\n`);
   if (problems.length > 0) process.exitCode = 1;
   else if (!process.argv.includes('--check')) process.stdout.write(`${render(imports)}\n`);

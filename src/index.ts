@@ -2,6 +2,7 @@ import { resolveChange } from './changes/sources.ts';
 import { flagNames, type FlagName, flagOf } from './config/flags.ts';
 import { parseFlags, type RawFlags } from './config/resolve.ts';
 import { asUserError } from './errors.ts';
+import { withEnvironment } from './files/environment.ts';
 import type { AgentFunction } from './harness/agent-function.ts';
 import { functionHarness, openFunction } from './harness/function.ts';
 import { stopSignalsOf } from './process/signals.ts';
@@ -75,8 +76,13 @@ export interface StartOptions {
 }
 
 /** Runs a change until it is done, or until something ends the run. Several runs can be started at the same time. */
-export const startRun = async (options: StartOptions): Promise<RunResult> => {
-  const { project, prompt = '', agents = {}, onEvent, onWarning, env = process.env } = options;
+export const startRun = (options: StartOptions): Promise<RunResult> => {
+  const { env = process.env } = options;
+  return withEnvironment(env, () => start({ ...options, env }));
+};
+
+const start = async (options: StartOptions & Required<Pick<StartOptions, 'env'>>): Promise<RunResult> => {
+  const { project, prompt = '', agents = {}, onEvent, onWarning, env } = options;
   const warn = (text: string) => onWarning?.(withoutControls(text));
   // The timers of a run do not keep Node alive, and an agent that is a function may have nothing that does.
   const keepAlive = setInterval(() => {}, 2 ** 30);

@@ -97,8 +97,8 @@ const requestOf = (
 });
 
 const landInScope = (request: LandRequest): Promise<string> => {
-  const { env, settings } = request;
-  return withProcessScope({ env, passLists: settings.passLists, ownsProcess: true }, () => land(request));
+  const { env, cwd, settings } = request;
+  return withProcessScope({ env, cwd, passLists: settings.passLists, ownsProcess: true }, () => land(request));
 };
 
 /** Calls `work`, which the user can stop with a signal. */

@@ -50,7 +50,7 @@ const chosenChanges = async (
   if (query !== undefined) return [await resolveChange(project, query)];
   const isAsked = !rawFlags.all && !rawFlags.json && terminal.canPrompt && (await listChanges(project)).length > 1;
   if (!isAsked) return null;
-  const { pick } = await import('./ralph/pick.ts');
+  const { pick } = await import('./user/pick.ts');
   const picked = await pick(project, { sentence: null, columns: terminal.columns, allowRunning: true, env });
   return picked.kind === 'changes' ? [...picked.ids] : null;
 };

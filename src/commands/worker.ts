@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { labelsOf } from '../cluster/labels.ts';
 import { projectKey } from '../cluster/project-key.ts';
 import type { WorkerOptions } from '../cluster/worker/options.ts';
 import { runWorker } from '../cluster/worker/worker.ts';
@@ -15,7 +16,6 @@ import { secondsTime } from '../text/format.ts';
 import { findProject } from '../store/project.ts';
 import type { Invocation } from './registry/command.ts';
 import { repositoryAt, type RemoteRepository, withQueue } from './with-queue/queue.ts';
-import { labelsOf } from './queue/add.ts';
 
 /** Runs changes from the queue until a signal. The first one drains the worker, the second one stops its agents. */
 export const run = async (invocation: Invocation): Promise<number> => {

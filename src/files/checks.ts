@@ -1,5 +1,6 @@
 import { constants, lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
+import { currentEnvironment } from './environment.ts';
 import { fileId } from './stamp.ts';
 import { atPath, systemProblem, userError } from '../errors.ts';
 
@@ -154,7 +155,8 @@ const uidOfProcess = process.getuid?.();
 /** Files of root are accepted, as root can do anything anyway, and with sudo those of the original user. */
 export const isOurs = ({ uid }: Pick<Stats, 'uid'>): boolean => {
   if (uidOfProcess === undefined || uid === uidOfProcess || uid === 0) return true;
-  const others = [process.env.SPOOL_OWNER, uidOfProcess === 0 ? process.env.SUDO_UID : undefined];
+  const env = currentEnvironment();
+  const others = [env.SPOOL_OWNER, uidOfProcess === 0 ? env.SUDO_UID : undefined];
   return others.some((other) => other !== undefined && other === String(uid));
 };
 

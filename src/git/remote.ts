@@ -1,3 +1,4 @@
+import { currentScope } from '../process/scope.ts';
 import { git, type GitArguments, type GitCall, type GitResult } from './call/git.ts';
 import { inMirror, type Mirror } from './mirror.ts';
 import { toUtf8 } from './paths.ts';
@@ -116,13 +117,14 @@ const stallLimits = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '6
 
 /** Adds the address to the settings that the environment has already, such as the header with which CI logs in. */
 const urlEnvironment = (url: string): NodeJS.ProcessEnv => {
-  const count = Number(process.env.GIT_CONFIG_COUNT ?? 0);
+  const { env } = currentScope();
+  const count = Number(env.GIT_CONFIG_COUNT ?? 0);
   return {
     GIT_CONFIG_COUNT: String(count + 1),
     [`GIT_CONFIG_KEY_${count}`]: 'remote.origin.url',
     [`GIT_CONFIG_VALUE_${count}`]: url,
     GIT_SSH_COMMAND:
-      process.env.GIT_SSH_COMMAND ??
+      env.GIT_SSH_COMMAND ??
       'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=20 -o ServerAliveCountMax=3',
   };
 };

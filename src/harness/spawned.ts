@@ -10,6 +10,7 @@ import { environmentOf, ownRulesOf } from './permissions/own-rules.ts';
 import type { DeniedCall } from './decoded-event.ts';
 import { remedyFor } from './permissions/remedy.ts';
 import { agentProgram } from './program.ts';
+import { currentScope } from '../process/scope.ts';
 import { runProcess } from '../process/run.ts';
 import { knownVersion } from './version.ts';
 import { realPath } from '../process/which.ts';
@@ -30,7 +31,7 @@ const runTurn = async (turn: Turn, observer: TurnObserver): Promise<TurnEnd> => 
   const { harness, job, env, stopSignals } = turn;
   if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
   const binary =
-    agentProgram(harness, { env, cwds: [process.cwd(), turn.cwd] }) ?? (harness.custom && harness.launch.binary);
+    agentProgram(harness, { env, cwds: [currentScope().cwd, turn.cwd] }) ?? (harness.custom && harness.launch.binary);
   // Starting it by name could find one in the project.
   if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);

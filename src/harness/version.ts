@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { stampOf } from '../files/stamp.ts';
 import { runProgram } from '../process/run-program.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
+import { currentScope, perScope } from '../process/scope.ts';
 import type { Harness } from './harness.ts';
 
 const patienceMs = 15_000;
@@ -29,7 +30,7 @@ export interface Answer {
 /** Runs a binary and returns its output, or null if it times out or cannot be run. Ends every process it started. */
 export const queryBinary = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
   if (!sandbox) return answerOf(question);
-  const command = { ...question, cwd: question.cwd ?? process.cwd(), tag: 'version' };
+  const command = { ...question, cwd: question.cwd ?? currentScope().cwd, tag: 'version' };
   const inside = await sandbox.enter(command, harness ?? null).catch(() => null);
   if (inside === null) return null;
   try {
@@ -59,14 +60,15 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
   );
 };
 
-/** Cached by file: agents take up to a second to print their version. */
-const answered = new Map<string, Promise<string | null>>();
+/** Cached by file for the run: agents take up to a second to print their version. */
+const answersOfRun = perScope(() => new Map<string, Promise<string | null>>());
 
 /**
- * Like `versionOf`, but queried once per file. The cache is in memory only: the version decides which flag lifts the
+ * Like `versionOf`, but queried once per file and run. The cache is in memory only: the version decides which flag lifts the
  * permissions of an agent, so it is never read from a file that others can write.
  */
 export const knownVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
+  const answered = answersOfRun();
   const key = await identityOf(question.binary);
   const asked = answered.get(key) ?? versionOf(question);
   answered.set(key, asked);

@@ -1,4 +1,5 @@
 import { environmentIn } from './environment.ts';
+import { currentScope } from './scope.ts';
 import { spawn } from './spawn.ts';
 import { signalGroup } from './tree.ts';
 
@@ -32,7 +33,7 @@ export interface ProgramOutput {
 /** Runs a program without a shell, and returns its output. Ends every process that it started. */
 export const runProgram = (call: ProgramCall): Promise<ProgramOutput> =>
   new Promise((resolve) => {
-    const { binary, args, env, stop, cwd = process.cwd(), patienceMs, maxOutput } = call;
+    const { binary, args, env, stop, cwd = currentScope().cwd, patienceMs, maxOutput } = call;
     const child = spawn(binary, args, {
       cwd,
       env: environmentIn(cwd, env),

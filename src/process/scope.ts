@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { currentEnvironment, withEnvironment } from '../files/environment.ts';
 import { type PassList, filterEnvironment } from './passed-environment.ts';
 
 /**
@@ -8,6 +9,8 @@ import { type PassList, filterEnvironment } from './passed-environment.ts';
 export interface ProcessScope {
   /** The environment of the user, or of the program that started the run. */
   readonly env: NodeJS.ProcessEnv;
+  /** The folder in which the user, or that program, started it. */
+  readonly cwd: string;
   /** Limit which variables reach agents, the commands of a run, and hooks. */
   readonly passLists: readonly PassList[];
   /** Variables that reach none of them, regardless of the lists. */
@@ -21,11 +24,34 @@ export interface ProcessScope {
 
 const scopes = new AsyncLocalStorage<ProcessScope>();
 
-const wholeProgram = (): ProcessScope => ({ env: process.env, passLists: [], ownsProcess: true });
+const wholeProgram: ProcessScope = {
+  get env() {
+    return currentEnvironment();
+  },
+  get cwd() {
+    return process.cwd();
+  },
+  passLists: [],
+  ownsProcess: true,
+};
 
-export const withProcessScope = <Result>(scope: ProcessScope, work: () => Result): Result => scopes.run(scope, work);
+export const withProcessScope = <Result>(scope: ProcessScope, work: () => Result): Result =>
+  withEnvironment(scope.env, () => scopes.run(scope, work));
 
-export const currentScope = (): ProcessScope => scopes.getStore() ?? wholeProgram();
+export const currentScope = (): ProcessScope => scopes.getStore() ?? wholeProgram;
+
+/** Returns a function that returns a value of the current run or command, created at its first use. */
+export const perScope = <Value>(create: () => Value): (() => Value) => {
+  const values = new WeakMap<ProcessScope, Value>();
+  return () => {
+    const scope = currentScope();
+    const known = values.get(scope);
+    if (known !== undefined) return known;
+    const value = create();
+    values.set(scope, value);
+    return value;
+  };
+};
 
 /** Contains the password of the queue, with which an agent could steer the changes of others. */
 const queueVariable = 'SPOOL_QUEUE';

@@ -33,7 +33,7 @@ const tailLength = 4000;
 
 /** Runs a command of the user in a shell. Resolves when it has exited and nothing that it started is left. */
 export const runShell = (run: ShellRun): Promise<ShellResult> =>
-  runWithTail({ ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' });
+  runWithTail({ ...run, ...shellOf(run), env: childEnvironment(run.env), stdin: run.input ?? '' });
 
 /** Does the same for a program without a shell. */
 export const runWithTail = async (
@@ -75,9 +75,9 @@ export const runWithTail = async (
 export const describeEnd = ({ exitCode, signal }: Pick<ShellResult, 'exitCode' | 'signal'>): string =>
   exitCode !== null ? `exit code ${exitCode}` : signal !== null ? `ended by ${signal}` : 'not started';
 
-const shellOf = (command: string) =>
+const shellOf = ({ command, env }: Pick<ShellRun, 'command' | 'env'>) =>
   process.platform === 'win32'
-    ? { binary: process.env.ComSpec ?? 'cmd.exe', args: ['/d', '/s', '/c', command] }
+    ? { binary: env.ComSpec ?? 'cmd.exe', args: ['/d', '/s', '/c', command] }
     : { binary: '/bin/sh', args: ['-c', command] };
 
 /** If the beginning of the text was cut off, it may begin in the middle of a secret. */

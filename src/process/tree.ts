@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { currentScope, perScope } from './scope.ts';
 import { isAlive, sendSignal, statOf } from './start-time.ts';
 
 /** Identifies an agent and its descendants: by their process group, and by a variable in their environment. */
@@ -25,7 +26,7 @@ export const noPreexistingPids: PreexistingPids = { pids: new Set(), untilMs: 0 
 /** Too short for a machine to run through all process ids and reuse one. */
 const pidReuseMs = 500;
 
-let lastSnapshot: PreexistingPids = noPreexistingPids;
+const snapshotOfRun = perScope(() => ({ last: noPreexistingPids }));
 
 /**
  * Lists the processes that exist before a tree is started. Cached, because reading all processes of the machine takes
@@ -33,9 +34,10 @@ let lastSnapshot: PreexistingPids = noPreexistingPids;
  */
 export const snapshotPids = (): PreexistingPids => {
   const now = performance.now();
-  if (lastSnapshot.untilMs - now < pidReuseMs / 2)
-    lastSnapshot = { pids: new Set(processIds()), untilMs: now + pidReuseMs };
-  return lastSnapshot;
+  const snapshot = snapshotOfRun();
+  if (snapshot.last.untilMs - now < pidReuseMs / 2)
+    snapshot.last = { pids: new Set(processIds()), untilMs: now + pidReuseMs };
+  return snapshot.last;
 };
 
 /** The variable that marks every process of an iteration, including those in other process groups. */
@@ -83,7 +85,9 @@ const ancestry = (pid: number): number[] => (pid > 1 ? [pid, ...ancestry(Number(
  */
 export const isInsideIteration = (): boolean => {
   const mark = Buffer.from(`\0${tagVariable}=`);
-  return ancestry(process.pid).some((pid) => environmentIncludes(pid, mark)) || process.env[tagVariable] !== undefined;
+  return (
+    ancestry(process.pid).some((pid) => environmentIncludes(pid, mark)) || currentScope().env[tagVariable] !== undefined
+  );
 };
 
 /**
@@ -157,7 +161,7 @@ const isInGroup = (pid: number, group: number): boolean => {
 const markOf = (tag: string): Buffer => Buffer.from(`\0${tagVariable}=${tag}\0`);
 
 /** Large enough for most environments; grows if necessary. */
-let environBuffer = Buffer.alloc(64 * 1024);
+const environmentOfRun = perScope(() => ({ bytes: Buffer.alloc(64 * 1024) }));
 
 /**
  * Returns whether the environment of a process contains `mark`. Each variable has a NUL before and after it. Called for
@@ -170,14 +174,15 @@ const environmentIncludes = (pid: number, mark: Buffer): boolean => {
   } catch {
     return false;
   }
+  const buffer = environmentOfRun();
   try {
     let length = 1;
     for (let read = -1; read !== 0; length += read) {
-      if (length === environBuffer.length)
-        environBuffer = Buffer.concat([environBuffer, Buffer.alloc(environBuffer.length)]);
-      read = readSync(file, environBuffer, length, environBuffer.length - length, null);
+      if (length === buffer.bytes.length)
+        buffer.bytes = Buffer.concat([buffer.bytes, Buffer.alloc(buffer.bytes.length)]);
+      read = readSync(file, buffer.bytes, length, buffer.bytes.length - length, null);
     }
-    return environBuffer.subarray(0, length).includes(mark);
+    return buffer.bytes.subarray(0, length).includes(mark);
   } catch {
     return false;
   } finally {

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { homeOf } from '../files/home.ts';
 import { projectMarker } from '../files/project-markers.ts';
+import { currentScope } from './scope.ts';
 import { isWithin, linksOnPath, onPath, realPath } from './which.ts';
 
 /** Returns the file on PATH that runs under a name; null if it is only in untrusted folders. */
@@ -48,7 +49,7 @@ export const createTrustCheck = (untrusted: readonly string[]): ((path: string) 
  */
 export const untrustedAround = (folder: string): string[] => {
   const around = foldersUp(realPath(folder));
-  const home = realPath(homedir());
+  const home = realPath(homeOf(currentScope().env));
   const holds = (name: string) => (each: string) => existsSync(join(each, name));
   const projects = around.filter((each) => projectMarker(each) !== null);
   const project = projects.findLast((each) => !isWithin(home, each)) ?? projects[0];

@@ -1,18 +1,16 @@
+import { unstatedCooldownMs } from './cooldown.ts';
 import { type AgentChoice, agentKey } from './plan.ts';
 import { type IterationRecord } from './record.ts';
 
 export interface AgentPoolOptions {
   readonly agents: readonly AgentChoice[];
-  /** First cooldown after a usage limit if the provider does not say when it resets; doubles each time. */
-  readonly firstCooldownMs: number;
+  readonly retryDelayMs: number;
   /** When the cooldown of an agent ends, by its key. */
   readonly cooldowns?: ReadonlyMap<string, number>;
   /** Like Math.random. */
   readonly random: () => number;
 }
 
-const maxCooldownMs = 30 * 60_000;
-const minCooldownMs = 100;
 /** For an agent that does not start, is not signed in, or does not know its model. */
 const unusableCooldownMs = 15 * 60_000;
 
@@ -37,16 +35,14 @@ export interface AgentPool {
 }
 
 export const createAgentPool = (options: AgentPoolOptions): AgentPool => {
-  const { agents, firstCooldownMs, cooldowns = new Map(), random } = options;
+  const { agents, retryDelayMs, cooldowns = new Map(), random } = options;
   const states = new Map([...cooldowns].map(([key, until]) => [key, { ...available, until }]));
   const stateOf = (agent: AgentChoice): Cooldown => states.get(agentKey(agent)) ?? available;
   const freeAt = (agent: AgentChoice) => stateOf(agent).until;
 
-  /** Adds some jitter, so that the loops of a user do not all resume at the same time. */
   const cooldownEnd = (times: number, { error }: IterationRecord, nowMs: number): number => {
     if (error?.kind !== 'rate-limit') return nowMs + unusableCooldownMs;
-    const cooldown = Math.min(maxCooldownMs, Math.max(minCooldownMs, firstCooldownMs) * 2 ** Math.min(30, times));
-    const unstated = Math.round(nowMs + cooldown * (0.8 + 0.4 * random()));
+    const unstated = nowMs + unstatedCooldownMs({ retryDelayMs, times, random });
     const stated = error.resetsAtMs ?? 0;
     if (stated <= nowMs) return unstated;
     const late = Math.round(stated + Math.min(60_000, (stated - nowMs) * 0.1) * random());

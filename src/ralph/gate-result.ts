@@ -18,14 +18,13 @@ export const runsCommands = (
   (gateCommands(gate).length > 0 && (completionFound || (gate.verifyEach && error?.kind !== 'rate-limit'))) ||
   (Boolean(gate.review) && completionFound);
 
-export const passes = ({
-  tampering,
-  openTasks,
-  conflicts = [],
-  runs,
-  proof,
-  review,
-}: Omit<GateReport, 'passed'>): boolean =>
+interface Checks extends Pick<GateReport, 'conflicts' | 'runs' | 'proof' | 'review'> {
+  readonly tampering: readonly unknown[];
+  readonly openTasks: readonly unknown[];
+}
+
+/** Whether all checks that were made pass. */
+export const passes = ({ tampering, openTasks, conflicts = [], runs, proof, review }: Checks): boolean =>
   tampering.length === 0 &&
   openTasks.length === 0 &&
   conflicts.length === 0 &&

@@ -23,7 +23,6 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
   const pool = createAgentPool({
     ...plan,
     ...state,
-    firstCooldownMs: 30 * plan.retryDelayMs,
     random: host.random,
   });
   let { last, earlier } = state;

@@ -1,4 +1,4 @@
-import { toolKind } from '../text/tool-kind.ts';
+import { displayKind } from '../text/display-kind.ts';
 import { oneLine } from './shorten.ts';
 import type { Symbols } from './symbols.ts';
 
@@ -10,7 +10,7 @@ export const toolText = (
   const about = oneLine(root === null ? title : title.replaceAll(`${root}/`, ''), 500).trim();
   const name = oneLine(tool, 100);
   if (about === '') return `${symbols.other} ${name}`;
-  switch (toolKind(name)) {
+  switch (displayKind(name)) {
     case 'shell':
       return `$ ${about}`;
     case 'edit':

@@ -3,6 +3,7 @@ import type { FlagValues } from '../config/flags.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { findHarness, missingBinary } from '../harness/registry.ts';
 import { openSession } from '../harness/open-session.ts';
+import { withProcessScope } from '../process/scope.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
 import { prepareRuns } from './prepare-runs.ts';
@@ -27,7 +28,13 @@ export interface HeadlessRequest extends Pick<RunServices, 'reporter' | 'onStopS
 type Agents = Pick<CommonServices, 'findHarness' | 'openSession' | 'missingAgent'>;
 
 /** Runs a change without a terminal: for a program, or for a worker. */
-export const startHeadless = async (request: HeadlessRequest): Promise<RunResult> => {
+export const startHeadless = (request: HeadlessRequest): Promise<RunResult> => {
+  const { env, project } = request;
+  const scope = { env, cwd: project.root, passLists: [], ownsProcess: false };
+  return withProcessScope(scope, () => startInScope(request));
+};
+
+const startInScope = async (request: HeadlessRequest): Promise<RunResult> => {
   const { project, change, from = null, prompt, settings, env, trustProject, adapt = (agents) => agents } = request;
   const target = await changeOf(project, change, from);
   const resolved = await resolveOptions({ flagValues: settings, env, project });

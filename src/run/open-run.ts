@@ -125,7 +125,7 @@ const openControl = (
   { onStopSignals, env, batch }: RunServices,
   { emit, view, cleanup }: Pick<RunContext, 'emit' | 'view'> & { cleanup: Cleanup },
 ): RunControl => {
-  const signals = onStopSignals(() => emit({ type: 'notice', text: 'Stopping… (Ctrl-C again to force quit)' }));
+  const signals = onStopSignals((text) => emit({ type: 'notice', text }));
   const { project, target } = spec;
   const control = withControl(signals, { project, change: target.id, env, emit, view, batch });
   cleanup.add(control, (each) => each.dispose());

@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { envOf, type FlagName, flagOf, type Options } from '../config/flags.ts';
 import { userError } from '../errors.ts';
+import { homeOf } from '../files/home.ts';
 import { distrust } from '../git/call/program.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
@@ -83,7 +83,7 @@ export const distrustWritable = (
 ): void =>
   distrust([
     ...widenedAccess(options, { cwd, env }).write,
-    ...agents.flatMap(({ sandbox }) => sandbox?.data(env.HOME || homedir(), env) ?? []),
+    ...agents.flatMap(({ sandbox }) => sandbox?.data(homeOf(env), env) ?? []),
   ]);
 
 /** Returns the hosts and paths that the user allows in a sandbox. */
@@ -92,5 +92,5 @@ export const widenedAccess = (
   { cwd, env }: Pick<SandboxedRequest, 'cwd' | 'env'>,
 ) => ({
   allow: sandboxAllow,
-  write: sandboxWrite.map((path) => resolve(cwd, path.replace(/^~(?=\/|$)/, env.HOME || homedir()))),
+  write: sandboxWrite.map((path) => resolve(cwd, path.replace(/^~(?=\/|$)/, homeOf(env)))),
 });

@@ -2,7 +2,7 @@ import type { UserError } from '../errors.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Lookup } from '../harness/program.ts';
 import type { OpenSession } from '../harness/session.ts';
-import type { StopSignals, StopSignalName } from '../process/signals.ts';
+import type { StopSignals } from '../process/signals.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { Stop } from '../ralph/events.ts';
 import type { ProvingWorker } from '../ralph/proof.ts';
@@ -24,8 +24,8 @@ export interface RunServices {
   /** Returns the error for an agent that is not installed; null if it is. */
   readonly missingAgent: (harness: Harness, lookup: Lookup) => UserError | null;
   readonly reporter: Reporter;
-  /** Listens for requests to stop. `onFirst` is called with the first one. */
-  readonly onStopSignals: (onFirst: (signal: StopSignalName) => void) => StopSignals;
+  /** Listens for requests to stop. `onFirst` is called at the first one, with what the user is told about it. */
+  readonly onStopSignals: (onFirst: (notice: string) => void) => StopSignals;
   /** Asks the user; null without a terminal. */
   readonly person: Person | null;
   readonly trusted: TrustedRuns;

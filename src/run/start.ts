@@ -42,7 +42,7 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
   const cleanup = createCleanup();
   cleanup.add(services.reporter, (each) => each.dispose());
   try {
-    const scope = { env, passLists: given.passLists, withheld: cluster?.withheld ?? [], ownsProcess };
+    const scope = { env, cwd: given.cwd, passLists: given.passLists, withheld: cluster?.withheld ?? [], ownsProcess };
     return await withProcessScope(scope, async () => {
       const checked = await checkStart(given, services, cleanup);
       const created = await createChangeOf(given, cleanup);

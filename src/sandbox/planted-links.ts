@@ -2,7 +2,9 @@ import { symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemProblem, type UserError, userError } from '../errors.ts';
 import { displayPath, latin1Path, pathBytes } from '../files/bytes.ts';
+
 import { guardGit } from '../git/call/guards.ts';
+import { currentGitScope } from '../git/call/scope.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { findLinks, type FoundLinks, type LinkArea } from './links.ts';
 import { type Grant, grantReach, withGrants } from './folder-modes.ts';
@@ -71,15 +73,12 @@ const areaOf = (gitDirs: readonly string[], writable: readonly string[]): LinkAr
   return { folders, objects, writable: real([...gitDirs, ...writable]) };
 };
 
-/** The git folders that were searched before anything ran in the sandbox, and the links that were found. */
-const searched = new Set<string>();
-const foundBefore = new Map<string, string>();
-
 /**
- * Searches folders on the first call only: another run of this process may be in the sandbox later. Throws if there may
+ * Searches folders on the first call only: another run of the same batch may be in the sandbox later. Throws if there may
  * be unknown links.
  */
 const knownLinks = (area: LinkArea): KnownLinks => {
+  const { searched, found: foundBefore } = currentGitScope().linksBefore;
   const isSearched = (path: string) => [...searched].some((folder) => isWithin(path, folder));
   const folders = area.folders.filter((folder) => !isSearched(folder));
   const { links, unsearched } = searchArea({ ...area, folders }, (found) => found);

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
-import { userFolder } from '../files/home.ts';
+import { homeOf, userFolder } from '../files/home.ts';
 import { distrust } from '../git/call/program.ts';
 import { trustedPath, untrustedAround } from '../process/trusted-path.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox-types.ts';
@@ -87,8 +87,6 @@ const untrustedBy = ({ root, cwd, env, agents, write }: SandboxRequest): string[
   ...write,
   ...agents.flatMap(({ sandbox }) => sandbox?.data(homeOf(env), env) ?? []),
 ];
-
-const homeOf = (env: NodeJS.ProcessEnv): string => env.HOME || homedir();
 
 interface Parts {
   readonly installed: InstalledRuntime;

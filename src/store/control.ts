@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { systemProblem, UserError } from '../errors.ts';
+import { currentEnvironment } from '../files/environment.ts';
 import { openSafely, removeSafely, writeAll } from '../files/safe.ts';
 import { type ControlCommand, controlCommands } from '../ralph/control.ts';
 import { boolean, object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
@@ -29,7 +30,7 @@ interface ControlRequest {
 }
 
 export interface RequestOptions {
-  /** Says where the user's state folder is. Defaults to process.env. */
+  /** Says where the user's state folder is. Defaults to the current environment. */
   readonly env?: NodeJS.ProcessEnv;
   readonly wholeBatch?: boolean;
   /** Identifies the request. */
@@ -41,7 +42,7 @@ export const requestControl = (
   project: Project,
   change: string,
   command: ControlCommand,
-  { env = process.env, wholeBatch = false, id = crypto.randomUUID() }: RequestOptions = {},
+  { env = currentEnvironment(), wholeBatch = false, id = crypto.randomUUID() }: RequestOptions = {},
 ): 'sent' | 'not-running' => {
   const owner = loopOwner(project, change);
   if (owner === null) return 'not-running';

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { currentEnvironment } from '../files/environment.ts';
 import { sleep } from '../process/timers.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
@@ -21,7 +22,7 @@ export interface FollowOptions {
   readonly onIdle?: () => void;
   /** Abort it to stop following. */
   readonly signal?: AbortSignal;
-  /** Locates the user's state folder. Defaults to process.env. */
+  /** Locates the user's state folder. Defaults to the current environment. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -49,7 +50,7 @@ const busyMs = 10;
 export async function* followRun(
   project: Project,
   change: string,
-  { run: wanted, signal, fromIteration = 0, wait = true, onIdle, env = process.env }: FollowOptions = {},
+  { run: wanted, signal, fromIteration = 0, wait = true, onIdle, env = currentEnvironment() }: FollowOptions = {},
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const run = wanted ?? (await readState(project, change))?.run;
   if (run === undefined) return;

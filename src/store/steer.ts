@@ -1,3 +1,4 @@
+import { currentEnvironment } from '../files/environment.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
@@ -43,7 +44,7 @@ export const steer = async (
   command: ControlCommand,
   options: RequestOptions = {},
 ): Promise<Answer> => {
-  const { env = process.env, id = crypto.randomUUID() } = options;
+  const { env = currentEnvironment(), id = crypto.randomUUID() } = options;
   const read = async (): Promise<RunView | null> => {
     const saved = await readState(project, change);
     return saved && asRecorded(userStateFolder(project, change, env), saved);

@@ -8,3 +8,6 @@ const name = new RegExp(`^${shellNames}$`);
 
 /** Whether a program, named without its folder, is a shell. */
 export const isShell = (program: string): boolean => name.test(program);
+
+/** The names of tools of agents that run a command, and nothing else. */
+export const shellTools = /bash|shell|execute|run_shell_command|terminal/.source;

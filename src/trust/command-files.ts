@@ -1,13 +1,14 @@
 import type { Dirent } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { anyPath } from '../files/bytes.ts';
 import { copySafely, entriesOf } from '../files/folders.ts';
+import { homeOf } from '../files/home.ts';
 import { statsOf } from '../files/read.ts';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt, hashesIn, type Hashes, isUnreadable } from '../guard/goal.ts';
+import { currentScope } from '../process/scope.ts';
 import { realPath } from '../process/which.ts';
 import type { Project } from '../store/project.ts';
 import { backReferences, type Outside } from './outside.ts';
@@ -31,7 +32,7 @@ export interface CommandFiles {
 export const commandFilesOf = ({ root }: Project, command: string, outside: Outside | null): CommandFiles => {
   const unseen = new Set<string>();
   const files = filesAt(root, (path) => unseen.add(path));
-  const scripts = scriptsIn(command, files, { project: root, home: homedir(), all: outside !== null });
+  const scripts = scriptsIn(command, files, { project: root, home: homeOf(currentScope().env), all: outside !== null });
   const deciders = decidersOf([command], files);
   if (outside === null)
     return { hashes: hashesIn(root, new Set([...scripts.files, ...deciders])), unclear: scripts.unclear, folders: [] };

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { agentsOf } from '../config/agents.ts';
 import type { Config, OwnCommands } from '../config/file.ts';
 import { systemProblem, userError } from '../errors.ts';
 import { anyPath } from '../files/bytes.ts';
 import { parseTarget } from '../config/notify-targets.ts';
+import { homeOf } from '../files/home.ts';
 import { readRegular } from '../files/regular.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt } from '../guard/goal.ts';
+import { currentScope } from '../process/scope.ts';
 import type { Project } from '../store/project.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { checksIn, filesIn, type Roots, type Scripts, scriptsIn } from './scripts.ts';
@@ -82,7 +83,7 @@ const commandsIn = ({ root }: Project, custom: readonly Harness[], config: Confi
   const files = filesAt(root, (path, error) => {
     throw userError('io', join(root, path), systemProblem(error));
   });
-  const roots = { project: root, home: homedir() };
+  const roots = { project: root, home: homeOf(currentScope().env) };
   const own = ownSettings(config, files, roots);
   return [
     ...configSettings(config, files, roots).filter(({ source }) => own.every((each) => each.source !== source)),

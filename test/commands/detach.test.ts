@@ -177,6 +177,18 @@ test('a detached run is stopped, resumed in the background, and stopped again', 
   expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by request' });
 });
 
+test('a detached run that a signal stops names no key, because it has no terminal', async () => {
+  const project = createProject({ agent: [waitsFor('never')] });
+  await project.spool(...run);
+  await eventually(() => outputOf(project).includes('waiting for never'), 'the agent to work');
+
+  process.kill(project.state().pid, 'SIGTERM');
+  await ends(project);
+
+  expect(outputOf(project)).toContain('Stopping…\n');
+  expect(outputOf(project)).not.toContain('Ctrl-C');
+});
+
 test('--detach runs several changes in parallel', async () => {
   const second = '002-02_second';
   const agent = [`until [ -e "$HOME/go-on" ]; do sleep 0.01; done; ${promise}`];

@@ -80,6 +80,36 @@ const results = await Promise.all(
 for (const { reason } of results) console.log(reason);
 `;
 
+const twoHomes = `
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openProject, startRun } from 'spool-ralph';
+
+const setting = '[filter "spy"]\\n\\tclean = touch ran; cat\\n';
+const both = process.argv.slice(2).map((folder, index) => ({ folder, home: join(process.env.HOME!, 'home-' + index) }));
+for (const { home } of both) mkdirSync(home);
+const runs = both.map(({ folder, home }, index) =>
+  startRun({
+    project: openProject(folder),
+    change: '002-01',
+    env: { ...process.env, HOME: home },
+    settings: { maxIterations: 2 },
+    agents: {
+      writer: ({ cwd }) => {
+        writeFileSync(join(cwd, 'part.txt'), 'part');
+        if (index === 0) writeFileSync(join(home, '.gitconfig'), setting);
+        return '<promise>COMPLETE</promise>';
+      },
+    },
+    onEvent: (event) => {
+      if (event.type === 'notice' && event.text.includes('during the run')) console.log(index, event.text);
+      if (event.type === 'iteration-finished') console.log(index, event.record.git?.filesChanged ?? 'without git');
+    },
+  }),
+);
+await Promise.all(runs);
+`;
+
 const steered = `
 import { openProject, pauseRun, resumeRun, startRun } from 'spool-ralph';
 
@@ -114,11 +144,17 @@ beforeAll(() => {
   npm(['install', '--offline', '--prefix', folder, join(folder, packed[0].filename)]);
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
   symlinkSync(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
-  for (const [name, text] of [...programs, ['refusals', refusals], ['steered', steered], ['two-runs', twoRuns]])
+  for (const [name, text] of [
+    ...programs,
+    ['refusals', refusals],
+    ['steered', steered],
+    ['two-runs', twoRuns],
+    ['two-homes', twoHomes],
+  ])
     writeFileSync(join(folder, `${name}.ts`), text!);
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const options = '--strict --module nodenext --target es2023 --types node'.split(' ');
-  const files = [...programs.keys(), 'refusals', 'steered', 'two-runs'].map((name) => `${name}.ts`);
+  const files = [...programs.keys(), 'refusals', 'steered', 'two-runs', 'two-homes'].map((name) => `${name}.ts`);
   execFileSync(process.execPath, [compiler, ...options, ...files], { cwd: folder, stdio: 'inherit' });
 });
 
@@ -206,5 +242,18 @@ describe('a compiled program that uses the packed library', () => {
       stdout: 'complete\ncomplete\n',
     });
     for (const project of [one, other]) expect(project.state()).toMatchObject({ status: 'complete' });
+  });
+
+  test('watches the files in the home folder of each run', async () => {
+    const [one, other] = [createProject({}), createProject({})];
+
+    const { stdout, code } = await run(one, 'two-homes', one.folder, other.folder).result;
+
+    expect(code).toBe(0);
+    expect(stdout.trim().split('\n').toSorted()).toEqual([
+      expect.stringMatching(/^0 filter\.spy\.clean in .*\/home-0\/\.gitconfig was changed during the run/),
+      '0 without git',
+      '1 1',
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { userError } from '../../errors.ts';
+import { currentEnvironment } from '../../files/environment.ts';
 import { removeSafely, renameSafely } from '../../files/safe.ts';
 import { startService } from '../../process/service.ts';
 
@@ -23,7 +24,7 @@ export const certificateIn = async (folder: string, host: string): Promise<Certi
     program: 'openssl',
     args: [...args, '-addext', `subjectAltName=${namesOf(host)}`, '-out', newCertificate, '-keyout', newKey],
     cwd: folder,
-    env: process.env,
+    env: currentEnvironment(),
     uid: null,
   });
   if ((await service.exited) !== 0 || !existsSync(newKey))

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
+import { currentEnvironment } from '../../files/environment.ts';
 import { createFolder } from '../../files/folders.ts';
 import { readSafely, removeSafely, renameSafely, writeSafely } from '../../files/safe.ts';
 import { type Service, startService } from '../../process/service.ts';
@@ -140,7 +141,7 @@ const createData = async ({ programs, folder, unsafe }: ServerOptions, data: str
 
 /** Without the settings of a Postgres client, which would apply to the server as well. */
 const ofServer = (folder: string) => {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG')));
+  const env = Object.fromEntries(Object.entries(currentEnvironment()).filter(([name]) => !name.startsWith('PG')));
   return { cwd: folder, env: { ...env, LC_ALL: 'C', HOME: folder } };
 };
 

@@ -34,7 +34,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const resolved = await resolveOptions({ flagValues: parseFlags(rawFlags), env, project });
   const { passLists } = resolved;
   const request = { invocation, project, resolved, json: Boolean(json), probe: Boolean(probe) };
-  return withProcessScope({ env, passLists, ownsProcess: true }, () => checkAll(request));
+  return withProcessScope({ env, cwd, passLists, ownsProcess: true }, () => checkAll(request));
 };
 
 interface DoctorRequest {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { claimsOf } from '../../changes/requirements.ts';
 import { changeOf, checkFiles, listChanges, resolveChange } from '../../changes/sources.ts';
+import { labelsOf } from '../../cluster/labels.ts';
 import { addToQueue, type Added, type NewEntry } from '../../cluster/queue.ts';
 import { queueSettingNames } from '../../cluster/queue-settings.ts';
 import type { Change } from '../../changes/source.ts';
@@ -20,6 +21,8 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, cwd, env, terminal } = invocation;
   const project = findProject(cwd);
   const settings = settingsIn(invocation);
+  // Throws for a wrong value before anything is sent.
+  const { maxCost } = parseFlags(settings);
   const targets = await targetsOf(project, invocation);
   const { project: key } = await repositoryAt(project.root, invocation);
   const base = await baseOf(project, targets, invocation);
@@ -40,7 +43,6 @@ export const run = async (invocation: Invocation): Promise<number> => {
       fresh: rawFlags.fresh === true,
     },
   }));
-  const { maxCost } = parseFlags(settings);
   const added = await withQueue(invocation, 'spool queue add', (database) =>
     addToQueue(database, entries, {
       by: senderOf(env, hostname()),
@@ -66,16 +68,13 @@ const refusalText = ({ id, refused }: Added): string => {
   return `${id} is already ${refused?.state}${where}.${fix}`;
 };
 
-const settingsIn = ({ rawFlags }: Invocation): Record<string, string | boolean> => {
-  const settings = Object.fromEntries(
+const settingsIn = ({ rawFlags }: Invocation): Record<string, string | boolean> =>
+  Object.fromEntries(
     queueSettingNames.flatMap((name) => {
       const value = rawFlags[name];
       return value === undefined || Array.isArray(value) ? [] : [[name, value as string | boolean]];
     }),
   );
-  parseFlags(settings);
-  return settings;
-};
 
 const targetsOf = async (project: Project, { args, rawFlags }: Invocation): Promise<Change[]> => {
   if (rawFlags.all === true && args.length > 0) throw userError('two-actions', '--all', 'a change');
@@ -112,11 +111,3 @@ const neededLabels = (value: unknown): string[] => {
 
 /** More do not fit into the index by which workers find a change. */
 const maxLabels = 12;
-
-/** Sorted, each once. Throws for a label that is not `name=value`. */
-export const labelsOf = (value: unknown): string[] => {
-  const labels = value === undefined ? [] : ([value].flat() as string[]);
-  const wrong = labels.find((label) => !/^[\w.-]{1,60}=[\w.:/@-]{1,100}$/.test(label));
-  if (wrong !== undefined) throw userError('bad-value', '--label', 'must be name=value, such as agent=claude', wrong);
-  return [...new Set(labels)].toSorted();
-};

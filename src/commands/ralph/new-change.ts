@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { draftChange } from '../../changes/new-change.ts';
 import { asUserError, userError } from '../../errors.ts';
+import { homeOf } from '../../files/home.ts';
 import { withGitScope } from '../../git/call/scope.ts';
 import { isInWorkTree, repositoryAt } from '../../git/work-tree.ts';
 import { realPath } from '../../process/which.ts';
@@ -15,7 +15,7 @@ import { type StartRequest, startRuns } from './start.ts';
  * and the root of the file system: every folder below would belong to the project.
  */
 export const newProjectAt = async (cwd: string, env: NodeJS.ProcessEnv): Promise<Project> => {
-  const isTooWide = (folder: string) => folder === realPath(env.HOME || homedir()) || dirname(folder) === folder;
+  const isTooWide = (folder: string) => folder === realPath(homeOf(env)) || dirname(folder) === folder;
   const found = (await withGitScope(() => repositoryAt(cwd))).repository?.root ?? null;
   if (found !== null && isInWorkTree(cwd, found) && !isTooWide(found)) return { root: found };
   if (isTooWide(realPath(cwd))) throw userError('home-project', cwd);

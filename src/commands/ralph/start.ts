@@ -101,11 +101,15 @@ const startOne = async (
     onStopSignals: (onFirst) =>
       onStopSignals((first) => {
         signal = first;
-        onFirst(first);
+        onFirst(stoppingText(request));
       }),
   });
   return exitCodeFor(reason, signal);
 };
+
+/** A run in the background has no terminal, so it names no key. */
+const stoppingText = ({ foreground }: RedactedRequest): string =>
+  foreground === null ? 'Stopping… (Ctrl-C again to force quit)' : 'Stopping…';
 
 const startMany = async (
   specs: readonly RunSpec[],
@@ -118,7 +122,7 @@ const startMany = async (
     invocation.terminal,
     specs.map(({ target }) => target.id),
   );
-  const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
+  const stopSignals = onStopSignals(() => dashboard.log(stoppingText(request)));
   const describe = (error: unknown) => redactor.data(describeError(error));
   const displayOf = (change: string): Display => {
     if (forChange(change).json) return redacted(createJsonReporter(invocation.terminal, change), redactor);

@@ -58,7 +58,7 @@ export const chooseTargets = async (project: Project, request: TargetRequest): P
     throw userError('no-changes', module === null ? await changeFolders(project) : `module ${module}`);
   if (!isUnspecified) return existing(candidates);
   if (!canAsk) throw userError('change-required', candidates, sentence !== null);
-  const { pick } = await import('./pick.ts');
+  const { pick } = await import('../user/pick.ts');
   return pick(project, { sentence, columns: terminal.columns, env });
 };
 

@@ -20,6 +20,7 @@ import { commandLine } from '../../text/shell-words.ts';
 import type { Invocation } from '../registry/command.ts';
 import { confirmOn } from '../user/consent.ts';
 import { queueOf } from '../with-queue/queue-url.ts';
+import type { Outcome } from './outcome.ts';
 import { describeError, worst } from './run-exit-code.ts';
 
 /** Sends a request to the run of a change, or to all runs of the project, and prints what will happen. */
@@ -153,15 +154,6 @@ const resolveRun = async (project: Project, query: string, running: readonly str
   const match = matchId(query, running);
   return match.kind === 'one' ? match.id : resolveChange(project, query);
 };
-
-/** What became of a request. */
-export interface Outcome {
-  /** What will happen, for the user. */
-  readonly text: string;
-  /** The same without the change. */
-  readonly effect: string;
-  readonly json: unknown;
-}
 
 /** Throws for a run that does not exist or does not answer. */
 const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Outcome => {

@@ -13,7 +13,7 @@ import { commandLine } from '../../text/shell-words.ts';
 import { senderOf } from './queue.ts';
 import { keyOf, type ProjectQueue, queuedChange, resolveWithQueue, withProjectQueue } from './queued.ts';
 import { viewOf } from './queued-status.ts';
-import type { Outcome } from '../runs/steer.ts';
+import type { Outcome } from '../runs/outcome.ts';
 
 /**
  * Sends a request to the worker of a change, and waits for its answer. Returns null if the change is not in the queue, or

@@ -1,5 +1,5 @@
-import { homedir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { currentUser, homeOf } from '../../files/home.ts';
 import { textIfReadable } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { realPath } from '../../process/which.ts';
@@ -19,19 +19,15 @@ export const placeholderIn = (path: string, cwd: string): { folder: string; rest
   const [, name, rest = ''] = /^(~[^/]*|%\(prefix\)(?=\/))(?:\/(.*))?$/s.exec(path) ?? [];
   if (name === undefined) return null;
   if (name.startsWith('%')) return { folder: dirname(dirname(realPath(gitProgram(cwd)))), rest };
-  const folder = name === '~' ? (currentScope().env.HOME ?? homedir()) : homeOf(name.slice(1));
+  const folder = name === '~' ? homeOf(currentScope().env) : homeOfUser(name.slice(1));
   return folder === null ? null : { folder, rest };
 };
 
 /** Returns null for a user that is neither the current one nor in the list of the system. */
-const homeOf = (user: string): string | null => {
+const homeOfUser = (user: string): string | null => {
   const users = textIfReadable('/etc/passwd').split('\n');
   const listed = users.map((line) => line.split(':')).find(([name]) => name === user)?.[5];
   if (listed) return listed;
-  try {
-    const { username, homedir: home } = userInfo();
-    return username === user ? home : null;
-  } catch {
-    return null;
-  }
+  const current = currentUser();
+  return current?.username === user ? current.homedir : null;
 };

@@ -1,11 +1,11 @@
 import { statSync, type Stats } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type ByteEntry, byteEntries, displayPath, latin1Path, pathBytes } from '../../files/bytes.ts';
 import { fileId } from '../../files/stamp.ts';
 import { isMissing } from '../../files/checks.ts';
 import { maxText } from '../../files/safe.ts';
+import { homeOf } from '../../files/home.ts';
 import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { placeholderIn } from './expand-path.ts';
@@ -156,8 +156,9 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '
  * core.excludesFile, …). Nothing that blocks is read for that.
  */
 const namedBySettings = (top: string): Obstacle | null => {
-  const { HOME = homedir(), XDG_CONFIG_HOME = join(HOME, '.config') } = currentScope().env;
-  const [home, config] = [latin1Path(HOME), latin1Path(XDG_CONFIG_HOME)];
+  const { env } = currentScope();
+  const { XDG_CONFIG_HOME = join(homeOf(env), '.config') } = env;
+  const [home, config] = [latin1Path(homeOf(env)), latin1Path(XDG_CONFIG_HOME)];
   const folders = [join(top, '.git'), ...gitDirs(join(top, '.git')).map(({ folder }) => folder)];
   const own = folders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
   const waiting = new Set([...own, join(home, '.gitconfig'), join(config, 'git', 'config'), '/etc/gitconfig']);

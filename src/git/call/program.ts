@@ -3,8 +3,9 @@ import { trustedProgram, untrustedAround, withTrustedPath } from '../../process/
 
 /** Returns the path of git, never one that an agent could have put on PATH. */
 export const gitProgram = (cwd: string): string => {
-  const path = currentScope().env.PATH ?? '';
-  const key = `${cwd}\0${path}`;
+  const { env } = currentScope();
+  const path = env.PATH ?? '';
+  const key = `${cwd}\0${path}\0${env.HOME}`;
   // Not a valid command: running it fails as if git were not installed.
   const found = programs.get(key) ?? trustedProgram('git', path, writableFrom(cwd)) ?? 'git outside of the project';
   programs.set(key, found);
@@ -20,7 +21,7 @@ const programs = new Map<string, string>();
 export const outsideEnvironment = (env: NodeJS.ProcessEnv, cwd: string): NodeJS.ProcessEnv => {
   if (env.PATH === undefined) return env;
   // Computed once for all git commands: agents cannot change what is trusted.
-  const key = `${cwd}\0${env.PATH}`;
+  const key = `${cwd}\0${env.PATH}\0${currentScope().env.HOME}`;
   const PATH = paths.get(key) ?? withTrustedPath(env, writableFrom(cwd)).PATH!;
   paths.set(key, PATH);
   return { ...env, PATH };

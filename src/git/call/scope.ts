@@ -24,19 +24,32 @@ interface GitScope {
   readonly guards: GitGuard[];
   /** Roots of work trees whose settings have a guard. */
   readonly guardedTrees: Set<string>;
+  /** What was in the git folders before anything ran in a sandbox. */
+  readonly linksBefore: LinksBefore;
+}
+
+interface LinksBefore {
+  /** The folders that were searched for symbolic links. */
+  readonly searched: Set<string>;
+  /** The targets of the links that were found, by path. */
+  readonly found: Map<string, string>;
 }
 
 const scopes = new AsyncLocalStorage<GitScope>();
 
-const createScope = ({ guards, guardedTrees }: Pick<GitScope, 'guards' | 'guardedTrees'>): GitScope => ({
+type Shared = Pick<GitScope, 'guards' | 'guardedTrees' | 'linksBefore'>;
+
+const createScope = ({ guards, guardedTrees, linksBefore }: Shared): GitScope => ({
   deadlines: new Set(),
   longestMs: 0,
   isUnresponsive: false,
   guards,
   guardedTrees,
+  linksBefore,
 });
 
-const newScope = () => createScope({ guards: [], guardedTrees: new Set() });
+const newScope = () =>
+  createScope({ guards: [], guardedTrees: new Set(), linksBefore: { searched: new Set(), found: new Map() } });
 
 /** The scope of commands that start no run: they have the process to themselves. */
 const commandScope = newScope();
@@ -44,8 +57,8 @@ const commandScope = newScope();
 export const currentGitScope = (): GitScope => scopes.getStore() ?? commandScope;
 
 /**
- * Calls `work` with separate deadlines. A nested call, such as a run of a batch, shares the guards of the outer one: a
- * run must not trust what the agent of an earlier run in the same work tree has changed.
+ * Calls `work` with separate deadlines. A nested call, such as a run of a batch, shares the guards and the known
+ * links of the outer one: a run must not trust what the agent of another run in the same repository has changed.
  */
 export const withGitScope = <Result>(work: () => Result): Result => {
   const outer = scopes.getStore();

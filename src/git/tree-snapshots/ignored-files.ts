@@ -67,6 +67,7 @@ const filesBelow = async (root: string, folder: string): Promise<string[]> => {
 
 const namesIn = (stdout: string): string[] => toUtf8(stdout).split('\0').filter(Boolean);
 
+/** Not a `stampOf`: it is compared after a restart as well, when the same device can have another number. */
 const signatureOf = (root: string, path: string): string => {
   const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
   return stats ? `${stats.size} ${stats.mtimeMs}` : '';

@@ -1,5 +1,5 @@
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { homeOf } from '../../files/home.ts';
 import { textIfReadable } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { git } from '../call/git.ts';
@@ -20,16 +20,20 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
   };
 };
 
-const userFolder = () => join(currentScope().env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git');
+const userFolder = () => {
+  const { env } = currentScope();
+  return join(env.XDG_CONFIG_HOME || join(homeOf(env), '.config'), 'git');
+};
 
 /** Returns the files in which git looks for settings of this work tree, existing or not. */
 export const configFiles = ({ gitDir, exclude }: WorkTree): string[] => {
-  const global = currentScope().env.GIT_CONFIG_GLOBAL;
+  const { env } = currentScope();
+  const global = env.GIT_CONFIG_GLOBAL;
   return [
     // Shared by linked work trees, like info/exclude.
     join(sharedFolderOf({ exclude }), 'config'),
     join(gitDir, 'config.worktree'),
-    ...(global === undefined ? [join(homedir(), '.gitconfig'), join(userFolder(), 'config')] : [global]),
+    ...(global === undefined ? [join(homeOf(env), '.gitconfig'), join(userFolder(), 'config')] : [global]),
   ];
 };
 

@@ -1,11 +1,12 @@
-import { homedir } from 'node:os';
 import { isAbsolute, join, posix } from 'node:path';
+import { homeOf } from '../../files/home.ts';
+import { currentScope } from '../../process/scope.ts';
 import { linksOnPath } from '../../process/which.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { isObject } from '../../text/shape.ts';
 import { field, listAt, textAt } from '../json.ts';
 import type { ToolKind } from '../permissions/rule.ts';
-import { toolKind } from '../permissions/tool-kind.ts';
+import { permissionKind } from '../permissions/tool-kind.ts';
 import { isShell } from '../../text/shell-names.ts';
 import type { PermissionRequest } from '../permissions/decide.ts';
 import { namedIn } from './tool-calls.ts';
@@ -51,7 +52,7 @@ const kinds: readonly ToolKind[] = [
 
 /** Some agents do not say the kind of a tool. What only its name says never allows more: reading needs no rule. */
 const unsaidKind = (tool: string): ToolKind => {
-  const kind = toolKind(tool);
+  const kind = permissionKind(tool);
   return kind === 'read' ? 'other' : kind;
 };
 
@@ -74,7 +75,7 @@ const pathsOfInput = (input: Readonly<Record<string, unknown>>): string[] =>
 
 const absoluteOf = (path: string, root: string): string => {
   const plain = path.replace(/^file:\/\//, '');
-  if (plain === '~' || plain.startsWith('~/')) return join(homedir(), plain.slice(1));
+  if (plain === '~' || plain.startsWith('~/')) return join(homeOf(currentScope().env), plain.slice(1));
   // Not normalised: ".." after a link leads out of its target.
   return isAbsolute(plain) ? plain : `${root}/${plain}`;
 };

@@ -1,6 +1,7 @@
 import { userError } from '../../errors.ts';
 import type { TurnEnd } from '../../ralph/agent-events.ts';
 import { isName, nameRule } from '../../text/names.ts';
+import { currentScope } from '../../process/scope.ts';
 import { realPath } from '../../process/which.ts';
 import { untoldRules } from '../permissions/untold-rules.ts';
 import { problemEvent } from '../problem.ts';
@@ -15,7 +16,7 @@ const maxCrashes = 2;
 
 /** A session with an agent that speaks ACP. Its process lives as long as the mode says. */
 export const openAcp: OpenSession = (harness, scope) => {
-  const lookup = { env: scope.env, cwds: [process.cwd(), scope.cwd] };
+  const lookup = { env: scope.env, cwds: [currentScope().cwd, scope.cwd] };
   const processes = createProcesses(harness, scope);
   let cold: AgentSession | null = null;
   let crashes = 0;

@@ -4,7 +4,7 @@ import type { DeniedCall, Remedy } from '../decoded-event.ts';
 import { ownRulesOf, type Translator } from './own-rules.ts';
 import type { Roots } from './path-match.ts';
 import { parseRule, type PermissionRules } from './rule.ts';
-import { toolKind } from './tool-kind.ts';
+import { permissionKind } from './tool-kind.ts';
 
 /** In characters. A longer rule is not worth typing. */
 const maxRule = 200;
@@ -19,7 +19,7 @@ export const remedyFor = (
   { rules, roots }: { readonly rules: PermissionRules; readonly roots: Roots },
 ): Remedy | null => {
   if (harness.permissions?.ownRules === undefined) return null;
-  const call = { kind: toolKind(tool), toolName: tool, rawInput: input };
+  const call = { kind: permissionKind(tool), toolName: tool, rawInput: input };
   const request = permissionRequest(call, null, roots.root);
   const decision = decidePermission(request, { ...roots, ...rules, allowAll: false });
   if (decision.outcome === 'allow') return null;

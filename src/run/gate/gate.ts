@@ -4,8 +4,7 @@ import { describeTampering } from '../../guard/guard.ts';
 import type { Tampering } from '../../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../../changes/tasks/task.ts';
 import { type GateReport, type GateRun, maxListed } from '../../ralph/record.ts';
-import { hasPassed, passes, runsCommands } from '../../ralph/gate-result.ts';
-import { isProven } from '../../ralph/proof-rows.ts';
+import { passes, runsCommands } from '../../ralph/gate-result.ts';
 import type { EndedIteration } from '../../ralph/loop-host.ts';
 import { deletedChanges } from '../../changes/sources.ts';
 import { commandLine } from '../../text/shell-words.ts';
@@ -46,8 +45,8 @@ export const createGate =
     const proven = isInterrupted ? null : ((await proofGate?.finish({ ...ended, iteration, runs })) ?? null);
     if (proven === 'interrupted') runs.push(interruptedRun('--red-first'));
     const proof = proven === 'interrupted' ? null : proven;
-    const commandsPass = quickChecksPass && tampering.length === 0 && runs.every(hasPassed);
-    const isReviewed = commandsPass && (!proof?.required || isProven(proof.count)) && counts(context, iteration, ended);
+    const soFar = { tampering, openTasks, conflicts, runs, ...(proof && { proof }) };
+    const isReviewed = quickChecksPass && passes(soFar) && counts(context, iteration, ended);
     const reviewed = isReviewed ? { review: await review(context, { iteration, runs, hasProof: proof !== null }) } : {};
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.

@@ -1,7 +1,6 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createFolder, filesBelow } from '../../files/folders.ts';
-import { userFolder } from '../../files/home.ts';
+import { homeOf, userFolder } from '../../files/home.ts';
 import { removeSafely } from '../../files/safe.ts';
 import { outsideEnvironment, writableFrom } from '../../git/call/program.ts';
 import { describeEnd, runShell } from '../../process/shell.ts';
@@ -42,7 +41,7 @@ interface Running extends NotifyContext, Sending {
 const filesOf = (command: string, { project, plan, env }: NotifyContext): CommandFiles => {
   if (!plan.sandbox) return commandFilesOf(project, command, null);
   const path = environmentOf({ project, plan, env }).PATH ?? '';
-  const [writable, home] = [writableAround(project.root), homedir()];
+  const [writable, home] = [writableAround(project.root), homeOf(env)];
   return commandFilesOf(project, command, { writable, home, folders: [home, userFolder(env)], path });
 };
 

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homeOf } from '../../files/home.ts';
 import { childEnvironment } from '../../process/environment.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { describeEnd, runWithTail, type ShellResult } from '../../process/shell.ts';
@@ -48,7 +48,7 @@ export const createDesktopSender = ({ project, env, redactor }: NotifyContext): 
     const result = await runWithTail({
       binary,
       args: args(message),
-      cwd: homedir(),
+      cwd: homeOf(env),
       env: { ...passed, SPOOL_TITLE: title, SPOOL_TEXT: text },
       tag,
       stdin: '',

@@ -1,14 +1,11 @@
 import type { AgentError } from '../../ralph/agent-events.ts';
+import { unstatedCooldownMs } from '../../ralph/cooldown.ts';
 import { agentKey, type AgentChoice } from '../../ralph/plan.ts';
 import type { RunContext } from '../context.ts';
 import { waitUntil } from '../control.ts';
 import { timeLeftNow } from '../deadline.ts';
 
 type WaitContext = Pick<RunContext, 'plan' | 'control' | 'emit' | 'elapsedMs'>;
-
-/** The first wait if the provider does not say when its limit resets, as a multiple of --retry-delay. */
-const firstWait = 30;
-const maxWaitMs = 30 * 60_000;
 
 /** Waits for the usage limit of a reviewer, all waits together no longer than --max-wait. */
 export const waitForReviewer = ({ plan, control, emit, elapsedMs }: WaitContext, agent: AgentChoice) => {
@@ -19,8 +16,7 @@ export const waitForReviewer = ({ plan, control, emit, elapsedMs }: WaitContext,
     until: async ({ resetsAtMs, message }: AgentError): Promise<boolean> => {
       const nowMs = Date.now();
       sinceMs ??= nowMs;
-      const unstated =
-        nowMs + Math.min(maxWaitMs, Math.max(100, firstWait * plan.retryDelayMs) * 2 ** Math.min(30, times));
+      const unstated = nowMs + unstatedCooldownMs({ retryDelayMs: plan.retryDelayMs, times, random: Math.random });
       times++;
       const untilMs = resetsAtMs !== undefined && resetsAtMs > nowMs ? resetsAtMs : unstated;
       const waitsTooLong = untilMs - sinceMs > plan.limits.maxWaitMs;

@@ -150,7 +150,7 @@ describe('a run', () => {
 
 test('a rung that is not available is replaced by the ones above it, then by those below it', () => {
   const limited = recordWith({ error: { kind: 'rate-limit', message: 'slow down', resetsAtMs: 1000 } });
-  const pool = createAgentPool({ agents, firstCooldownMs: 1, random: () => 0 });
+  const pool = createAgentPool({ agents, retryDelayMs: 0, random: () => 0 });
   const order = [];
   for (let count = 0; count < 3; count++) {
     const { agent } = pool.next(0, 2);

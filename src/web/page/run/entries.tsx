@@ -1,7 +1,7 @@
 import { memo } from './memo.ts';
 import type { AgentEvent, JournalEntry } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
-import { toolKind } from '../../../text/tool-kind.ts';
+import { displayKind } from '../../../text/display-kind.ts';
 import { BlockedIcon, CrossIcon, EditIcon, WarningIcon, ShellIcon, ToolIcon } from '../parts/icons.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { exactTime } from '../parts/time.tsx';
@@ -110,7 +110,7 @@ const namesOf = (calls: readonly ToolCall[]): string => {
 };
 
 const Call = ({ call }: { readonly call: ToolCall }) => {
-  const kind = toolKind(call.tool);
+  const kind = displayKind(call.tool);
   const Icon = toolIcons[kind];
   return (
     <div class={`call is-${call.result}`}>

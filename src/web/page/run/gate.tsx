@@ -1,4 +1,5 @@
 import type { GateRun, IterationDetail, ReviewReport } from '../../api.ts';
+import { hasPassed } from '../../../ralph/gate-result.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
 import { Cost } from '../parts/figures.tsx';
 import { CheckIcon, CrossIcon, WarningIcon } from '../parts/icons.tsx';
@@ -124,12 +125,12 @@ const Finding = ({
 );
 
 const CommandRun = ({ run }: { readonly run: GateRun }) => {
-  const hasPassed = run.outcome === 'passed' || run.outcome === 'flaky';
+  const isPassed = hasPassed(run);
   return (
-    <details class="command" open={!hasPassed}>
+    <details class="command" open={!isPassed}>
       <summary>
-        <span class={`status tone-${hasPassed ? (run.outcome === 'flaky' ? 'warn' : 'ok') : 'bad'}`}>
-          {hasPassed ? <CheckIcon /> : <CrossIcon />}
+        <span class={`status tone-${isPassed ? (run.outcome === 'flaky' ? 'warn' : 'ok') : 'bad'}`}>
+          {isPassed ? <CheckIcon /> : <CrossIcon />}
         </span>
         <code>{run.command}</code>
         <span class="quiet">

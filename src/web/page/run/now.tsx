@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../../api.ts';
-import { toolKind } from '../../../text/tool-kind.ts';
+import { displayKind } from '../../../text/display-kind.ts';
 import { countdown, duration } from '../../../text/duration.ts';
 import { useNow } from '../state/clock.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -55,7 +55,7 @@ const activityOf = ({ event }: JournalEntry): string | null => {
 /** `$ npm test`, `✎ src/a.ts` */
 const toolLine = ({ tool, title }: { readonly tool: string; readonly title: string }): string => {
   if (title === '') return tool;
-  return { shell: `$ ${title}`, edit: `✎ ${title}`, other: `${tool} ${title}` }[toolKind(tool)];
+  return { shell: `$ ${title}`, edit: `✎ ${title}`, other: `${tool} ${title}` }[displayKind(tool)];
 };
 
 const lastLine = (text: string): string | null => text.trim().split('\n').at(-1)?.trim() || null;

@@ -6,7 +6,6 @@ import { rowIndent } from '../../report/choice-list.ts';
 import { askSeveral, type Row } from '../../report/questions.ts';
 import { oneLine, truncate } from '../../report/shorten.ts';
 import { timeAgo, widthOf } from '../../text/format.ts';
-import type { Targets } from './target.ts';
 
 interface PickRequest {
   /** What a new change would be created from; null if none can be. */
@@ -17,6 +16,10 @@ interface PickRequest {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** What was chosen, as a target of a run. */
+type Picked =
+  { readonly kind: 'changes'; readonly ids: readonly string[] } | { readonly kind: 'new'; readonly module: null };
+
 /** No change has this ID. */
 const newRow = ' new';
 
@@ -24,7 +27,7 @@ const newRow = ' new';
 export const pick = async (
   project: Project,
   { sentence, columns, allowRunning = false, env }: PickRequest,
-): Promise<Targets> => {
+): Promise<Picked> => {
   const all = await overviews(project, env);
   const isDisabled = (each: ChangeOverview) => each.problem !== null || (!allowRunning && isRunning(each));
   if (sentence === null && all.every(isDisabled)) throw noneLeft(all);

@@ -1,0 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+const environments = new AsyncLocalStorage<NodeJS.ProcessEnv>();
+
+/** Calls `work` with this environment as the current one, also for what it does later. */
+export const withEnvironment = <Result>(env: NodeJS.ProcessEnv, work: () => Result): Result =>
+  environments.run(env, work);
+
+/** The environment of the current run; outside of a run that of the process. */
+export const currentEnvironment = (): NodeJS.ProcessEnv => environments.getStore() ?? process.env;
