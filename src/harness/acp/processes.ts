@@ -32,19 +32,41 @@ interface Held {
   firstIdleBytes: number | null;
 }
 
+type BootRequest = Pick<AgentStart, 'binary' | 'job' | 'patienceMs'>;
+
+interface Boot {
+  readonly started: Promise<Held | StartProblem>;
+  /** Ends the process and what it started, ready or not. */
+  readonly cancel: () => Promise<void>;
+}
+
 /** The processes of a session, one for each turn or one for many. */
 export const createProcesses = (harness: Harness, scope: SessionScope): Processes => {
   let { mode } = scope;
   let count = 0;
   let current: Held | null = null;
   /** The process that boots while another one works. */
-  let next: Promise<Held | StartProblem> | null = null;
+  let next: Boot | null = null;
   let idleTimer: NodeJS.Timeout | undefined;
 
   const fingerprint = () => fingerprintOf(scope.cwd, harness.acp?.readAtStart?.(scope.env) ?? []);
 
-  const boot = async (start: Pick<AgentStart, 'binary' | 'job' | 'patienceMs'>): Promise<Held | StartProblem> => {
-    const started = await startAgent({ ...start, harness, scope, tag: `${scope.tag}/agent-${++count}` });
+  const boot = (start: BootRequest): Boot => {
+    const cancelling = new AbortController();
+    const started = launch(start, cancelling.signal);
+    return {
+      started,
+      cancel: async () => {
+        cancelling.abort();
+        await end(await started);
+      },
+    };
+  };
+
+  const launch = async (start: BootRequest, cancel: AbortSignal): Promise<Held | StartProblem> => {
+    // What changes while it starts may have been read before.
+    const fingerprintAtStart = fingerprint();
+    const started = await startAgent({ ...start, harness, scope, tag: `${scope.tag}/agent-${++count}`, cancel });
     if ('why' in started) return started;
     const now = performance.now();
     return {
@@ -53,7 +75,7 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
       startedAt: now,
       usedAt: now,
       turns: 0,
-      fingerprint: fingerprint(),
+      fingerprint: fingerprintAtStart,
       memoryBytes: null,
       firstIdleBytes: null,
     };
@@ -61,7 +83,7 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
 
   /** What is running, or was started ahead. */
   const take = async (model: string | null): Promise<Held | null> => {
-    const taken = current ?? (await next);
+    const taken = current ?? (await next?.started) ?? null;
     [current, next] = [null, null];
     if (taken === null || 'why' in taken) return null;
     const why =
@@ -76,14 +98,14 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
     clearTimeout(idleTimer);
     const [running, booting] = [current, next];
     [current, next] = [null, null];
-    await Promise.all([end(running), booting?.then(end)]);
+    await Promise.all([end(running), booting?.cancel()]);
   };
 
   return {
     async ready(binary, { job, deadlines: { idleMs, iterationMs, leftMs } }) {
       clearTimeout(idleTimer);
       const start = { binary, job, patienceMs: Math.min(bootMs, idleMs, iterationMs, leftMs) };
-      const held = (await take(job.model)) ?? (await boot(start));
+      const held = (await take(job.model)) ?? (await boot(start).started);
       if ('why' in held) return held;
       current = held;
       if (mode === 'standby') next = boot(start);
