@@ -76,6 +76,92 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test('gets a new process after an error of the protocol, and not after one of the provider', async () => {
+    const turns = ['refused', 'answer', 'broken', 'invalid request', 'no stop reason', 'answer', 'complete'];
+    const project = createAcpProject({ turns });
+
+    const limits = ['--max-failures', 'unlimited', '--max-wait', '0s'];
+    expect(await project.spool(...warm, ...limits)).toMatchObject({ code: 3 });
+    const result = await project.spool(...warm, ...limits);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history().map(({ error }) => error?.kind ?? null)).toEqual([
+      'rate-limit',
+      null,
+      'unknown',
+      'transport',
+      'truncated',
+      null,
+      null,
+    ]);
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted is restarted: it answered with a protocol error\./g)).toHaveLength(3);
+    // The limit ended the first run.
+    expect(processesOf(project.seen())).toEqual([1, 2, 1, 1, 2]);
+  });
+
+  test('closes a session that it refused to set up', async () => {
+    const model = createAcpProject({ boots: ['refuses session/set_config_option'], turns: ['answer'] });
+    const mode = createAcpProject({ boots: ['refuses session/set_mode'], turns: ['answer'] }, { mode: 'code' });
+    const twice = ['--max-iterations', '2', '--max-failures', 'unlimited'];
+
+    const [unknownModel, unknownMode] = await Promise.all([
+      model.spool(...warm, ...twice, '--model', 'some/model'),
+      mode.spool(...warm, ...twice),
+    ]);
+
+    for (const { seen } of [model, mode]) {
+      const closed = seen().filter(({ method }) => method === 'session/close');
+      expect(new Set(closed.map(({ sessionId }) => sessionId))).toHaveProperty('size', 2);
+    }
+    expect(model.history().map(({ error }) => error?.kind)).toEqual(['model', 'model']);
+    expect(unknownModel.stderr).not.toContain('is restarted');
+    expect(model.seen().filter(({ boot }) => boot)).toHaveLength(1);
+    expect(mode.history().map(({ error }) => error?.kind)).toEqual(['unknown', 'unknown']);
+    expect(unknownMode.stderr.match(/is restarted: it answered with a protocol error/g)).toHaveLength(1);
+    expect(mode.seen().filter(({ boot }) => boot)).toHaveLength(2);
+  });
+
+  test('is announced if it exits between iterations, and runs cold after two in a row', async () => {
+    const project = createAcpProject({ boots: ['ok'], turns: ['answer', 'answer', 'answer', 'complete'] });
+    const findPid = String.raw`pid=$(sed -n 's/.*"boot":"ok","pid":\([0-9]*\).*/\1/p' "$HOME/acp-seen.jsonl" | tail -n 1)`;
+    const kill = `${findPid}; kill -9 $pid && while kill -0 $pid; do :; done; true`;
+
+    const result = await project.spool(...warm, '--verify-each', '--verify', kill);
+
+    expect(result).toMatchObject({ code: 0 });
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted is restarted: it exited between iterations\./g)).toHaveLength(1);
+    expect(said.match(/cannot run in warm mode \(it exited in 2 iterations in a row\)/g)).toHaveLength(1);
+    expect(project.history().map(({ end, error }) => [end, error])).toEqual(
+      Array.from({ length: 4 }, () => ['answered', null]),
+    );
+  });
+
+  test('is announced once if it never stays running', async () => {
+    const leaves = 'answer, then exit 0';
+    const project = createAcpProject({ turns: [leaves, leaves, leaves, leaves, 'complete'] });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted does not stay running/g)).toHaveLength(1);
+    expect(said).not.toContain('cannot run in warm mode');
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(5);
+  });
+
+  test('is announced if it does not close its session', async () => {
+    const project = createAcpProject({ boots: ['silent at session/close', 'ok'], turns: ['answer', 'complete'] });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted is restarted: it did not close its session\./g)).toHaveLength(1);
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+  });
+
   test.each(['with close', 'without close'])(
     'does not make a promise count if it exits with an error after its answer: %s',
     async (boot) => {
@@ -180,3 +266,9 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 });
+
+/** How many turns in a row each process had. */
+const processesOf = (seen: readonly Record<string, unknown>[]): number[] => {
+  const pids = seen.flatMap(({ session }) => (typeof session === 'string' ? [session.split('-')[1]!] : []));
+  return [...new Set(pids)].map((pid) => pids.filter((each) => each === pid).length);
+};

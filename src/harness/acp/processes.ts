@@ -1,4 +1,5 @@
 import { memoryOf } from '../../process/left-over.ts';
+import type { TurnEnd } from '../../ralph/agent-events.ts';
 import type { Harness } from '../harness.ts';
 import type { AgentTurn, SessionScope } from '../session.ts';
 import { type AcpAgent, type AgentStart, startAgent, type StartProblem } from './agent.ts';
@@ -9,6 +10,8 @@ import { recycleLimits, recycleReason } from './recycle.ts';
 const bootMs = 60_000;
 
 export interface Processes {
+  /** How the process of the next turn has exited by itself; null if there is none, or it runs. Forgets that process. */
+  exitedIdle(): Promise<TurnEnd | null>;
   /** Returns an agent for the next turn: a running one if the mode has one that is still good, or a new one. */
   ready(binary: string, turn: AgentTurn): Promise<Held | StartProblem>;
   /** The turn is over. Ends the agent unless it is healthy and stays warm. */
@@ -102,6 +105,13 @@ export const createProcesses = (harness: Harness, scope: SessionScope): Processe
   };
 
   return {
+    async exitedIdle() {
+      const held = current ?? (await next?.started) ?? null;
+      if (held === null || 'why' in held || !held.agent.hasExited()) return null;
+      [current, next] = [null, null];
+      clearTimeout(idleTimer);
+      return held.agent.exited;
+    },
     async ready(binary, { job, deadlines: { idleMs, iterationMs, leftMs } }) {
       clearTimeout(idleTimer);
       const start = { binary, job, patienceMs: Math.min(bootMs, idleMs, iterationMs, leftMs) };

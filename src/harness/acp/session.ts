@@ -8,17 +8,19 @@ import { agentProgram } from '../program.ts';
 import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';
 import { openSpawned } from '../spawned.ts';
 import { createProcesses } from './processes.ts';
-import { runTurn } from './turn.ts';
+import { type AgentState, runTurn, stateOfExit } from './turn.ts';
 
-/** How many turns in a row may end with a dead agent before it is started for each turn. */
-const maxCrashes = 2;
+/** How many iterations in a row may end with a dead agent before it is started for each turn. */
+const maxExits = 2;
 
 /** A session with an agent that speaks ACP. Its process lives as long as the mode says. */
 export const openAcp: OpenSession = (harness, scope) => {
   const lookup = { env: scope.env, cwds: [process.cwd(), scope.cwd] };
   const processes = createProcesses(harness, scope);
   let cold: AgentSession | null = null;
+  let last: AgentState | null = null;
   let crashes = 0;
+  let exits = 0;
 
   /** Gives up the mode for the rest of the run. */
   const fallBack = async (why: string): Promise<void> => {
@@ -34,12 +36,30 @@ export const openAcp: OpenSession = (harness, scope) => {
     if (untold !== null) scope.onNotice(untold);
   };
 
+  /** Sees what became of the agent in the last iteration: in its turn, or while it was idle after it. */
+  const lookBack = async (): Promise<void> => {
+    const idleEnd = await processes.exitedIdle();
+    const state = idleEnd === null ? last : stateOfExit(idleEnd);
+    last = null;
+    if (scope.mode === 'cold' || processes.isCold()) return;
+    crashes = state?.type === 'crashed' ? crashes + 1 : 0;
+    exits = state?.type === 'left' && scope.mode === 'warm' ? exits + 1 : 0;
+    if (crashes >= maxExits) return fallBack(`it exited in ${crashes} iterations in a row`);
+    if (exits === maxExits)
+      scope.onNotice(`${harness.title} does not stay running. It is started again for each iteration.`);
+    const whyReplaced = state?.type === 'unhealthy' && scope.mode === 'warm' ? state.why : null;
+    const why = idleEnd === null ? whyReplaced : 'it exited between iterations';
+    if (why !== null && exits < maxExits) scope.onNotice(`${harness.title} is restarted: ${why}.`);
+  };
+
   const prompt = async (turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd> => {
     const { model } = turn.job;
     if (model !== null && !isName(model)) throw userError('bad-value', '--model', nameRule, model);
     if (scope.stopSignals.stop.aborted) return interrupted;
     const binary = agentProgram(harness, lookup) ?? (harness.custom && harness.launch.binary);
     if (binary === undefined) return notStarted(`${harness.launch.binary} is no longer on PATH`);
+    await lookBack();
+    if (cold !== null) return cold.prompt(turn, observer);
     const ready = await processes.ready(binary, turn);
     if (scope.stopSignals.stop.aborted) {
       await processes.close();
@@ -50,11 +70,10 @@ export const openAcp: OpenSession = (harness, scope) => {
       await processes.done(false);
       throw error;
     });
-    await processes.done(outcome.type === 'ended' && outcome.agent === 'healthy');
+    await processes.done(outcome.type === 'ended' && outcome.agent.type === 'healthy');
     if (outcome.type === 'not-prompted') return withoutAgent(outcome.why, false, turn, observer);
-    crashes = outcome.agent === 'crashed' ? crashes + 1 : 0;
-    // The turn has failed: its tools may have run, so it is not repeated.
-    if (crashes >= maxCrashes) await fallBack(`it exited in ${crashes} iterations in a row`);
+    last = outcome.agent;
+    // Even a turn that failed: its tools may have run, so it is not repeated.
     return outcome.ended;
   };
 
