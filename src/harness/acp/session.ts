@@ -7,11 +7,9 @@ import { problemEvent } from '../problem.ts';
 import { agentProgram } from '../program.ts';
 import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';
 import { openSpawned } from '../spawned.ts';
+import { createExits } from './exits.ts';
 import { createProcesses } from './processes.ts';
 import { type AgentState, runTurn, stateOfExit } from './turn.ts';
-
-/** How many iterations in a row may end with a dead agent before it is started for each turn. */
-const maxExits = 2;
 
 /** A session with an agent that speaks ACP. Its process lives as long as the mode says. */
 export const openAcp: OpenSession = (harness, scope) => {
@@ -19,8 +17,7 @@ export const openAcp: OpenSession = (harness, scope) => {
   const processes = createProcesses(harness, scope);
   let cold: AgentSession | null = null;
   let last: AgentState | null = null;
-  let crashes = 0;
-  let exits = 0;
+  const exits = createExits(harness.title, scope.mode);
 
   /** Gives up the mode for the rest of the run. */
   const fallBack = async (why: string): Promise<void> => {
@@ -42,14 +39,9 @@ export const openAcp: OpenSession = (harness, scope) => {
     const state = idleEnd === null ? last : stateOfExit(idleEnd);
     last = null;
     if (scope.mode === 'cold' || processes.isCold()) return;
-    crashes = state?.type === 'crashed' ? crashes + 1 : 0;
-    exits = state?.type === 'left' && scope.mode === 'warm' ? exits + 1 : 0;
-    if (crashes >= maxExits) return fallBack(`it exited in ${crashes} iterations in a row`);
-    if (exits === maxExits)
-      scope.onNotice(`${harness.title} does not stay running. It is started again for each iteration.`);
-    const whyReplaced = state?.type === 'unhealthy' && scope.mode === 'warm' ? state.why : null;
-    const why = idleEnd === null ? whyReplaced : 'it exited between iterations';
-    if (why !== null && exits < maxExits) scope.onNotice(`${harness.title} is restarted: ${why}.`);
+    const { notice, giveUp } = exits(state, { wasIdle: idleEnd !== null });
+    if (notice !== null) scope.onNotice(notice);
+    if (giveUp !== null) await fallBack(giveUp);
   };
 
   const prompt = async (turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd> => {
