@@ -54,7 +54,8 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
   const running = startTurn(agent, request, observer);
   const { stopped, failed, diagnosis } = running;
   try {
-    const opened = await Promise.race([openAcpSession(agent, request), stopped, failed]);
+    // Its requests have their own time limits, after which the turn can be run in another way.
+    const opened = await Promise.race([running.withoutIdleTime(openAcpSession(agent, request)), stopped, failed]);
     if (opened === 'stopped') return await endAborted(running);
     if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
     if (opened.type === 'refused') {
@@ -137,6 +138,8 @@ interface RunningTurn {
   /** Rejects if the output could not be recorded. */
   readonly failed: Promise<never>;
   readonly annotate: (found: Annotation) => void;
+  /** Does not count the time of this work as idle. */
+  readonly withoutIdleTime: <Result>(work: Promise<Result>) => Promise<Result>;
   readonly dispose: () => void;
   /** The session that was prompted, until it has answered. */
   readonly prompted: { session: string | null };
@@ -204,6 +207,7 @@ const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver
     stopped,
     failed,
     annotate,
+    withoutIdleTime: watchdog.busy,
     dispose,
     prompted,
   };
