@@ -70,8 +70,23 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
 
     expect(refused.stderr).toContain('run with --allow-all, or add "Edit(//etc/spool-test)" to "permissions.allow"');
     expect(project.history()).toMatchObject([
-      { end: 'answered', error: { kind: 'permission' }, denied: { tools: ['write'], allowAllHelps: true } },
+      {
+        end: 'answered',
+        error: { kind: 'permission' },
+        denied: {
+          tools: ['write'],
+          allowAllHelps: true,
+          calls: [
+            {
+              tool: 'write',
+              reason: 'no rule allows to edit /etc/spool-test',
+              suggestedRule: 'Edit(//etc/spool-test)',
+            },
+          ],
+        },
+      },
     ]);
+    expect(refused.stderr + refused.stdout).toContain('! write denied: no rule allows to edit /etc/spool-test');
     const seen = project.seen();
     expect(seen.filter(({ boot }) => boot)).toMatchObject([{ variable: 'set' }]);
     expect(seen).toContainEqual({

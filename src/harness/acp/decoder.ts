@@ -87,7 +87,7 @@ const refused = (
 ): readonly AgentEvent[] => [
   ...said.flush(),
   ...tools.refuse(id, tool, what),
-  denied(title, tool, { ...(byRule && { byRule }), remedy: add === undefined ? { reason } : { add } }),
+  denied(title, tool, { ...(byRule && { byRule }), reason, remedy: add === undefined ? { reason } : { add } }),
 ];
 
 const decodeReceived = (turn: Turn, message: Record<string, unknown>): readonly AgentEvent[] => {

@@ -115,7 +115,20 @@ describe('the log of a turn with an ACP agent', () => {
       [
         { type: 'tool', tool: 'write', title: '/etc/x' },
         { type: 'tool-result', tool: 'write', failed: true, denied: true },
-        { type: 'denied', tool: 'write' },
+        { type: 'denied', tool: 'write', reason: 'no rule', remedy: { reason: 'no rule' } },
+      ],
+    ],
+    [
+      'keeps the reason of a denial next to the rule that would allow it',
+      [
+        prompt,
+        annotationLine({ denied: { id: null, tool: 'write', title: 'x', reason: 'no rule', add: 'Edit' } }),
+        done,
+      ],
+      [
+        { type: 'tool', tool: 'write' },
+        { type: 'tool-result', denied: true },
+        { type: 'denied', reason: 'no rule', remedy: { add: 'Edit' } },
       ],
     ],
     [
