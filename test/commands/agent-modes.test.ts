@@ -7,7 +7,7 @@ const go = ['ralph', 'Go.', '--change', change, '--max-stalled', 'unlimited', '-
 
 describe.runIf(process.platform === 'linux')('agent modes', () => {
   test('standby starts the next process while the current one works', async () => {
-    const project = createAcpProject({ turns: ['answer', 'answer', 'complete'] });
+    const project = createAcpProject({ turns: ['answer', 'answer', 'complete beside another'] });
 
     const result = await project.spool(...go, '--agent-mode', 'standby');
 
@@ -18,6 +18,36 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     const sessions = seen.flatMap(({ session }) => session ?? []) as string[];
     expect(new Set(sessions.map((id) => id.split('-')[1]))).toHaveProperty('size', 3);
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('standby does not wait for a process that still starts when the run ends, and ends what it started', async () => {
+    const project = createAcpProject({
+      boots: ['ok', 'silent with a helper'],
+      turns: ['complete beside another'],
+    });
+    const startedAt = performance.now();
+
+    const result = await project.spool(...go, '--agent-mode', 'standby');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+    // A process may take a minute to start.
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('standby notices what a turn changes while the next process starts', async () => {
+    const project = createAcpProject({
+      boots: ['ok', 'slow', 'ok'],
+      turns: ['instructs', 'answer', 'complete beside another'],
+    });
+
+    const result = await project.spool(...go, '--agent-mode', 'standby');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr.match(/is restarted: its instructions or configuration changed/g)).toHaveLength(1);
+    // One was started ahead of each iteration, and replaced ahead of the second.
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(5);
   });
 
   test('a warm agent is restarted if its instructions have changed, and the run says so', async () => {
@@ -40,8 +70,23 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
 
     expect(refused.stderr).toContain('run with --allow-all, or add "Edit(//etc/spool-test)" to "permissions.allow"');
     expect(project.history()).toMatchObject([
-      { end: 'answered', error: { kind: 'permission' }, denied: { tools: ['write'], allowAllHelps: true } },
+      {
+        end: 'answered',
+        error: { kind: 'permission' },
+        denied: {
+          tools: ['write'],
+          allowAllHelps: true,
+          calls: [
+            {
+              tool: 'write',
+              reason: 'no rule allows to edit /etc/spool-test',
+              suggestedRule: 'Edit(//etc/spool-test)',
+            },
+          ],
+        },
+      },
     ]);
+    expect(refused.stderr + refused.stdout).toContain('! write denied: no rule allows to edit /etc/spool-test');
     const seen = project.seen();
     expect(seen.filter(({ boot }) => boot)).toMatchObject([{ variable: 'set' }]);
     expect(seen).toContainEqual({
