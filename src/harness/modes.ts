@@ -21,6 +21,14 @@ export const modesOf = ({ acp }: Pick<Harness, 'acp'>): readonly AgentMode[] => 
 
 export const defaultModeOf = ({ acp }: Pick<Harness, 'acp'>): AgentMode => acp?.defaultMode ?? 'cold';
 
+/** Whether an agent is prompted by the Agent Client Protocol in a mode. */
+export const speaksAcp = ({ acp }: Pick<Harness, 'acp'>, mode: AgentMode): boolean =>
+  acp !== undefined && (acp.only === true || mode !== 'cold');
+
+/** What an agent reports in a mode. */
+export const capabilitiesIn = (harness: Pick<Harness, 'acp' | 'capabilities'>, mode: AgentMode) =>
+  (speaksAcp(harness, mode) ? harness.acp?.capabilities : undefined) ?? harness.capabilities;
+
 /** Returns the mode in which an agent runs. */
 export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): ChosenMode => {
   const { wanted } = circumstances;
