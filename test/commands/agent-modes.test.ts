@@ -30,6 +30,19 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
   });
 
+  test('a warm agent is restarted if a shell was ended that may have been its server, and the run says so once', async () => {
+    const project = createAcpProject({ turns: ['serves', 'serves', 'serves', 'complete'] });
+
+    const result = await project.spool(...go, '--agent-mode', 'warm');
+
+    expect(result).toMatchObject({ code: 0 });
+    const seen = project.seen();
+    expect(seen.flatMap(({ serverAnswered }) => serverAnswered ?? [])).toEqual([true, true, true]);
+    expect(seen.filter(({ boot }) => boot)).toHaveLength(4);
+    expect(result.stderr.replaceAll(/\s+/g, ' ').match(/left a shell running that may be one of its servers/g)).toHaveLength(1);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
   test('an agent of the project that speaks ACP is started for each iteration, and asks Spool', async () => {
     const project = createAcpProject(
       { turns: ['permission', 'permission', 'complete'] },

@@ -12,6 +12,7 @@ import type { Decoder } from '../harness.ts';
 import { problemEvent } from '../problem.ts';
 import type { SessionScope, TurnObserver } from '../session.ts';
 import type { AcpAgent } from './agent.ts';
+import { announceEndedServer } from './ended-server.ts';
 import { createAcpDecoder } from './decoder.ts';
 import { type Annotation, annotationLine } from './log-lines.ts';
 import { createPermissionAnswers } from './permission-answers.ts';
@@ -82,9 +83,10 @@ const promptSession = async (running: RunningTurn, sessionId: string): Promise<T
   }
   running.annotate(await detailsOf(agent, sessionId));
   const isHealthy = await closeSession(agent, sessionId);
-  await endLeftOver(agent.tag, baseline);
+  const { mayHaveServed } = await endLeftOver(agent.tag, baseline);
+  if (mayHaveServed) announceEndedServer(request);
   const ended = await exitAfterAnswer(agent);
-  if (ended === null) return endTurn(running, answered, isHealthy ? 'healthy' : 'unhealthy');
+  if (ended === null) return endTurn(running, answered, isHealthy && !mayHaveServed ? 'healthy' : 'unhealthy');
   return endTurn(running, ended, ended.exitCode === 0 ? 'unhealthy' : 'crashed');
 };
 
