@@ -39,6 +39,15 @@ export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): 
   return why === null ? { mode, why } : { mode: 'cold', why: wanted === null ? null : why };
 };
 
+/** Says why an agent runs in the mode that `chooseMode` returns, whether or not the user wants another. */
+export const reasonForMode = (harness: Harness, circumstances: ModeCircumstances): string => {
+  const { wanted } = circumstances;
+  const why = (wanted ?? defaultModeOf(harness)) === 'cold' ? null : obstacle(harness, circumstances);
+  if (why !== null) return why;
+  if (wanted !== null) return 'your setting';
+  return harness.acp ? 'its default' : 'its only mode';
+};
+
 const obstacle = (harness: Harness, { isSandboxed, isWorker, platform }: ModeCircumstances): string | null => {
   if (!harness.acp) return `${harness.title} cannot keep running between iterations`;
   if (isSandboxed) return 'a sandbox ends with each iteration';
