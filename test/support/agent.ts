@@ -27,6 +27,8 @@ export const createAgentProject = async (
   const start = (...args: string[]) => startIn('', ...args);
   return {
     ...project,
+    /** The same project, whose commands do not choose the agent. */
+    plain: project,
     model,
     env: { ...project.env, ...env },
     chosen,
@@ -34,4 +36,10 @@ export const createAgentProject = async (
     startIn,
     run: (...args: string[]) => start(...args).result,
   };
+};
+
+/** Each of two iterations runs a command, and the second one prints the promise. */
+export const twoIterations = ({ iteration, step }: Moment): Turn => {
+  if (step === 0) return { text: `I work on ${iteration}.`, tools: [{ shell: `echo ${iteration} >> made.txt` }] };
+  return { text: iteration === 2 ? 'All is done.\n\n<promise>COMPLETE</promise>' : 'There is more to do.' };
 };
