@@ -15,6 +15,7 @@ import type { RunContext } from './context.ts';
 import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { CheckedStart } from './check-start.ts';
+import { reportsIn } from './plan/agent-reports.ts';
 import { watchLimits } from './plan/reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
@@ -91,7 +92,7 @@ type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' |
 
 const openRecording = (
   { spec, planned, stopwatch }: CheckedStart,
-  { env, pid, reporter, findHarness }: RunServices,
+  { env, pid, reporter, findHarness, cluster }: RunServices,
   cleanup: Cleanup,
 ): Recording => {
   const { project } = spec;
@@ -115,7 +116,8 @@ const openRecording = (
     redactor,
   });
   cleanup.add(emitter, (each) => each.dispose());
-  const emit = watchLimits(plan, findHarness, emitter.emit);
+  const circumstances = { options: spec.options, isSandboxed: plan.sandbox, isWorker: cluster !== undefined };
+  const emit = watchLimits(plan, reportsIn(circumstances, findHarness), emitter.emit);
   return { folder, redactor, elapsedMs, emit, view: emitter.view, saveError: emitter.saveError };
 };
 

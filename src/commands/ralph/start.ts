@@ -15,6 +15,7 @@ import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
+import { reportsIn } from '../../run/plan/agent-reports.ts';
 import { prepareRuns } from '../../run/prepare-runs.ts';
 import type { NewChangeSpec, RunSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
@@ -159,7 +160,8 @@ const displayOne = ({ project, invocation, findHarness, redactor }: RedactedRequ
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
   const recordsOf = (view: RunView) => lastIterations(project, view);
-  const shown = { ...options, findHarness, folderOf, recordsOf, defaultLimits: defaultLimits() };
+  const reports = reportsIn({ options, isSandboxed: options.sandbox, isWorker: false }, findHarness);
+  const shown = { ...options, findHarness: reports, folderOf, recordsOf, defaultLimits: defaultLimits() };
   return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 

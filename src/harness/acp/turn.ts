@@ -61,7 +61,7 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
     if (opened.type === 'refused') {
       diagnosis.observe(problemEvent(opened.problem));
       const isClosed = opened.sessionId === null || (await closeSession(agent, opened.sessionId));
-      return endTurn(running, answered, stateAfter({ ...opened, isClosed }));
+      return endTurn(running, answered, stateAfter({ ...opened, isClosed, mayHaveServed: false }));
     }
     return await promptSession(running, opened.sessionId);
   } finally {
@@ -92,9 +92,9 @@ const promptSession = async (running: RunningTurn, sessionId: string): Promise<T
   const details = await detailsOf(agent, sessionId);
   running.annotate(details);
   const isClosed = await closeSession(agent, sessionId);
-  await endLeftOver(agent.tag, baseline);
+  const { mayHaveServed } = await endLeftOver(agent.tag, baseline);
   const ended = await exitAfterAnswer(agent);
-  const state = stateAfter({ isProtocolError: isBroken(first, details.problem), isClosed });
+  const state = stateAfter({ isProtocolError: isBroken(first, details.problem), isClosed, mayHaveServed });
   return endTurn(running, ended ?? answered, ended === null ? state : stateOfExit(ended));
 };
 
@@ -107,11 +107,16 @@ const isBroken = (answer: Answer, problem: Problem | undefined): boolean =>
 interface Answered {
   readonly isProtocolError: boolean;
   readonly isClosed: boolean;
+  /** Whether what was ended after the turn may have been a server of the agent. */
+  readonly mayHaveServed: boolean;
 }
 
-const stateAfter = ({ isProtocolError: isError, isClosed }: Answered): AgentState => {
+const stateAfter = ({ isProtocolError: isError, isClosed, mayHaveServed }: Answered): AgentState => {
   if (isError) return { type: 'unhealthy', why: 'it answered with a protocol error' };
-  return isClosed ? { type: 'healthy' } : { type: 'unhealthy', why: 'it did not close its session' };
+  if (!isClosed) return { type: 'unhealthy', why: 'it did not close its session' };
+  if (mayHaveServed)
+    return { type: 'unhealthy', why: 'a shell that it left running, which was ended, may be one of its servers' };
+  return { type: 'healthy' };
 };
 
 /** For an exit by itself after an answer. */
