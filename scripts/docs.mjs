@@ -9,6 +9,7 @@
 //
 // The examples of a page with the same scene are run one after the other in the same project, unless they have another
 // name, as in `morning/second`. A plain block after `<!-- screen: board -->` is a screen of scripts/docs/screens.mjs.
+// Pages can be named: node scripts/docs.mjs docs/ci.md
 // --pictures draws the pictures of the docs instead, or those that are named after it.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,9 +22,11 @@ import { openScreen } from './docs/screen.mjs';
 import { toSvg } from './docs/svg.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
+const allPages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
   name.endsWith('.md'),
 );
+const named = process.argv.filter((argument) => allPages.includes(argument));
+const pages = named.length === 0 ? allPages : named;
 const example = /(<!-- (example|screen): ((\w+)(?:\/\w+)?) -->\n+```(?:console)?\n)([\s\S]*?)(?=```)/g;
 
 /** @param {string} block @param {Awaited<ReturnType<typeof scenes[string]>>} project */
