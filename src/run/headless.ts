@@ -5,6 +5,7 @@ import { findHarness, missingBinary } from '../harness/registry.ts';
 import { openSession } from '../harness/open-session.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
+import { createGivenBy } from './given-by.ts';
 import { prepareRuns } from './prepare-runs.ts';
 import type { CommonServices, RunServices } from './services.ts';
 import { startRun } from './start.ts';
@@ -41,7 +42,7 @@ export const startHeadless = async (request: HeadlessRequest): Promise<RunResult
     env,
     ...(trustProject === undefined ? {} : { trustProject }),
     consent: { say: (lines) => request.reporter.warn(lines.join('\n')), confirm: null },
-    givenBy: (name) => ({ source: name, setBy: 'caller' }),
+    givenBy: createGivenBy({ values: settings, nameOf: (name) => name, env }),
     ownsProcess: false,
     ...adapt({
       findHarness: (name) => findHarness(name, resolved.customHarnesses),

@@ -3,7 +3,7 @@ import type { Change } from '../../changes/source.ts';
 import { changeOf, checkFiles } from '../../changes/sources.ts';
 import type { Resolved } from '../../config/resolve.ts';
 import { defaultLimits } from '../../config/default-limits.ts';
-import { envOf, flagOf, type Options } from '../../config/flags.ts';
+import { flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { missingBinary } from '../../harness/registry.ts';
 import { openSession } from '../../harness/open-session.ts';
@@ -15,6 +15,7 @@ import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
+import { createGivenBy } from '../../run/given-by.ts';
 import { prepareRuns } from '../../run/prepare-runs.ts';
 import type { NewChangeSpec, RunSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
@@ -67,10 +68,7 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     parallel: options.parallel,
     env,
     consent: foreground?.consent ?? consentOn(terminal, mayPrompt),
-    givenBy: (name) =>
-      invocation.rawFlags[name] === undefined
-        ? { source: envOf(name), setBy: 'variable' }
-        : { source: flagOf(name), setBy: 'caller' },
+    givenBy: createGivenBy({ values: invocation.rawFlags, nameOf: flagOf, env }),
     ownsProcess: true,
     findHarness,
     openSession,
