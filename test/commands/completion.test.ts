@@ -135,7 +135,11 @@ describe('the hidden command of the scripts', () => {
 test.each([
   [[''], ['ralph', 'harnesses'], ['loop', 'agents']],
   [['l'], ['list', 'loop'], []],
-  [['ralph', '--'], ['--harness', '--allow-all'], ['--agent', '--yolo']],
+  [
+    ['ralph', '--'],
+    ['--harness', '--allow-all'],
+    ['--agent', '--yolo'],
+  ],
   [['ralph', '--a'], ['--agent', '--agent-mode', '--allow-all'], []],
   [['loop', '--yolo', '--'], ['--harness'], ['--allow-all', '--yolo']],
 ])('%j offers an alias only to someone who types it', async (words, offered, missingHere) => {

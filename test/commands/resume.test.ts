@@ -157,9 +157,7 @@ test('commands that are kept from the last run do not name variables that are no
   const flags = ['--verify', 'true', '--notify', 'exit 0', '--json'];
   await project.spool(...limited, '1', ...flags);
   const resumed = await project.spool(...limited, '2', '--resume');
-  const withVariable = await project
-    .start([...limited, '3', '--resume'], { env: { SPOOL_VERIFY: 'exit 0' } })
-    .result;
+  const withVariable = await project.start([...limited, '3', '--resume'], { env: { SPOOL_VERIFY: 'exit 0' } }).result;
   const origins = (await project.spool('logs', change, '--json')).stdout;
 
   expect(resumed.stderr).toContain('and "true" passes (the last run)');
