@@ -129,7 +129,7 @@ const startMany = async (
       stopSignals,
       announce: dashboard.log,
       onSkipped: dashboard.skip,
-      onError: (change, error) => dashboard.log(`${change}: ${describe(error).text}`),
+      onError: (change, error) => dashboard.log(about(change, describe(error).text)),
       reporterOf: (change) => reporterOn(request, displayOf(change)),
     });
     dashboard.dispose();
@@ -147,6 +147,10 @@ const startMany = async (
     stopSignals.dispose();
   }
 };
+
+/** Most errors begin with the change that they are about. */
+const about = (change: string, text: string): string =>
+  [' ', ':'].some((end) => text.startsWith(`${change}${end}`)) ? text : `${change}: ${text}`;
 
 /** One run on the terminal: events as JSON or as text. */
 const displayOne = ({ project, invocation, findHarness, redactor }: RedactedRequest, options: Options): Display => {
