@@ -199,6 +199,10 @@ const table = {
     text: ({ query, folder, near, ids }: Unknown) =>
       `No change ${quote(query)} in ${folder}${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
   },
+  'archived-change': {
+    exit: 2,
+    text: (change: string) => `${change} is archived. Read it with: ${commandLine('spool', 'status', change)}`,
+  },
   'ambiguous-change': {
     exit: 2,
     text: (query: string, matches: readonly string[]) => `Change ${quote(query)} is ambiguous: ${some(matches)}.`,

@@ -60,10 +60,13 @@ export const createDiagnosis = (harness: Harness, options: DiagnosisOptions, onE
         const last = { stdout: lines(stdout), stderr: lines(stderr), hasEvents };
         return onEvent(withAdvice(exitProblem(harness, exitCode!, last), harness, allowAll));
       }
-      if (truncated) onEvent(truncated);
+      if (truncated && !endedBySpool.has(end)) onEvent(truncated);
     },
   };
 };
+
+/** Output that Spool has cut off itself needs no explanation. */
+const endedBySpool: ReadonlySet<TurnEnd['end']> = new Set(['interrupted', 'timed-out', 'out-of-budget']);
 
 /** Joins two texts and returns at least what is searched of the end, and as much more as a secret is long. */
 const lastPart = (before: string, text: string): string => {

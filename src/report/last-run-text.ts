@@ -9,9 +9,10 @@ export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
   return `${statusText({ ...lastRun, status: endText(lastRun.status) })}, iteration ${lastRun.iteration}, ${dayTime(new Date(lastRun.endedAt ?? lastRun.startedAt))}`;
 };
 
-/** `complete`, `landed`, `interrupted, not landed`. */
-export const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
-  if (landed === null || status === 'running') return status;
+/** `complete`, `landed`, `interrupted, not landed`, `paused`. */
+export const statusText = ({ status, phase, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
+  if (status === 'running') return phase ?? status;
+  if (landed === null) return status;
   if (landed) return status === 'complete' ? 'landed' : `${status}, landed`;
   return `${status}, not landed`;
 };

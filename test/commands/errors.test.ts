@@ -106,9 +106,15 @@ const rows: Row[] = [
     says: `No change "../../etc" in .spool/changes. Active changes: ${change}.`,
   },
   {
-    name: 'an archived change',
+    name: 'a path to an archived change',
     args: ['ralph', '--change', 'archive/2026-01-31-001-01_old'],
     says: `No change "archive/2026-01-31-001-01_old" in .spool/changes. Active changes: ${change}.`,
+    files: { '.spool/changes/archive/2026-01-31-001-01_old/proposal.md': '# Old\n' },
+  },
+  {
+    name: 'an archived change',
+    args: ['ralph', '1-1'],
+    says: '001-01_old is archived. Read it with: spool status 001-01_old',
     files: { '.spool/changes/archive/2026-01-31-001-01_old/proposal.md': '# Old\n' },
   },
   {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change];
@@ -265,3 +265,21 @@ test.each([
   expect(lines.map(({ text }) => text.trimEnd()).join('\n')).toMatch(wrapped);
   expect(lines.every(({ rows }) => rows === 1)).toBe(true);
 });
+
+test.each([
+  ['Ctrl-C', (terminal: Typed) => terminal.type('\u0003')],
+  ['spool stop --now', (_: Typed, project: TestProject) => void project.spool('stop', change, '--now')],
+])('%s in the middle of a step is no error of the agent', async (_, stop) => {
+  const started = json({ type: 'step_start', part: { type: 'step-start' } });
+  const project = createProject({ agent: [`${started}\n${text('Looking around.')}\n${waits('never')}`] });
+  const terminal = openTerminal(project, run, { columns: 80 });
+  await terminal.shows('Looking around.');
+  stop(terminal, project);
+
+  expect(await terminal.exitCode).toBeGreaterThan(128);
+  expect(terminal.screen()).toContain('● Interrupted');
+  expect(terminal.screen()).not.toContain('in the middle of its work');
+  expect(project.history()[0]).toMatchObject({ error: { message: 'the iteration was interrupted' } });
+});
+
+type Typed = ReturnType<typeof openTerminal>;

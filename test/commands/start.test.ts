@@ -241,6 +241,20 @@ describe('the list', () => {
     await running.result;
   });
 
+  test('says of a run on a branch whether it has landed', async () => {
+    const project = createProject({ agent: [`echo $$ > work-$$; ${promise}`], files });
+    for (const id of [other, '004-01']) await project.spool('ralph', id, '--worktree');
+    expect(await project.spool('land', other)).toMatchObject({ code: 0 });
+
+    const terminal = openTerminal(project, ['ralph'], { columns: 120 });
+    await terminal.shows('Enter: run it');
+    const rows = terminal.lines().map(({ text }) => text);
+    expect(rows).toContainEqual(expect.stringMatching(/ 003-01_other +1\/2 {2}landed just now$/));
+    expect(rows).toContainEqual(expect.stringMatching(/ 004-01_a-name\S+ +- {4}complete, not landed just now$/));
+    terminal.type('\u0003');
+    await terminal.exitCode;
+  });
+
   test('runs several selected changes as a batch', async () => {
     const project = createProject({ agent: [promise], files });
 

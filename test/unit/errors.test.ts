@@ -70,6 +70,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'nothing-to-resume': [text, text],
   'no-changes': [text],
   'unknown-change': [{ query: text, folder: text, near: text, ids: [text] }],
+  'archived-change': [text],
   'ambiguous-change': [text, [text, text]],
   'unknown-module': [{ query: text, folder: text, near: text, ids: [text] }],
   'ambiguous-module': [text, [text, text]],
