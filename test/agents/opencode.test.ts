@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { processesWith } from '../support/processes.ts';

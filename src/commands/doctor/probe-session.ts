@@ -31,7 +31,7 @@ export interface Probe {
   readonly reason: string;
 }
 
-export interface Task {
+interface Task {
   readonly allowAll: boolean;
   readonly text: string;
 }
