@@ -1,4 +1,4 @@
-// Installs the agent CLIs that are tested, each at its version, into a cache folder outside of this package.
+// Installs the agent CLIs and other versions of Node that are tested, each at its version, into a cache folder outside of this package.
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -19,10 +19,15 @@ export const agentBin = (name) => {
   if (!agent) throw new Error(`no agent ${name}`);
   const bin = installed(name, agent.package, agent.version);
   // Its first line finds this Node before that of the tests.
-  if (agent.node && !existsSync(join(bin, 'node')))
-    symlinkSync(join(installed('node', 'node', agent.node), 'node'), join(bin, 'node'));
+  if (agent.node && !existsSync(join(bin, 'node'))) symlinkSync(nodeProgram(agent.node), join(bin, 'node'));
   return bin;
 };
+
+/**
+ * A version of Node; installs it when it is not there yet.
+ * @param {string} version
+ */
+export const nodeProgram = (version) => join(installed('node', 'node', version), 'node');
 
 /** @param {string} name @param {string} spec @param {string} version */
 const installed = (name, spec, version) => {

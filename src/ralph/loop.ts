@@ -66,7 +66,7 @@ const gateInterrupted = ({ iteration }: IterationRecord, host: LoopHost): Stop =
 const deferIfUnavailable = (agent: AgentChoice, record: IterationRecord, pool: AgentPool, host: LoopHost): boolean => {
   const untilMs = pool.recordAttempt(agent, record, nowMs(host));
   if (untilMs === null) return false;
-  const { deferred: _, ...attempt } = record;
+  const { deferred: _, usageLeftOut: __, ...attempt } = record;
   host.emit({ type: 'attempt-deferred', attempt, untilMs, atMs: nowMs(host), at: host.now().toISOString() });
   return true;
 };
@@ -91,10 +91,11 @@ const missedPause = ({ cause }: Stop, { iteration }: IterationRecord, host: Loop
 
 /** Ends the run. A deferred attempt that is not recorded yet is recorded, unless the run can be resumed. */
 const end = async (stop: Stop, host: LoopHost, moreNotes: readonly string[] = []): Promise<StopReason> => {
-  const { deferred } = host.totals();
+  const { deferred, usageLeftOut } = host.totals();
   const reason = stopCauses[stop.cause];
   const lastAttempt = deferred.at(-1);
-  if (lastAttempt && reason !== 'interrupted') await persist({ ...lastAttempt, deferred: deferred.slice(0, -1) }, host);
+  if (lastAttempt && reason !== 'interrupted')
+    await persist({ ...lastAttempt, deferred: deferred.slice(0, -1), ...(usageLeftOut && { usageLeftOut }) }, host);
   const tasks = await host.tasks();
   const uncommitted = await host.uncommitted();
   const changed = await host.changed();

@@ -80,6 +80,8 @@ export interface IterationRecord {
   readonly handover?: string | null;
   /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
   readonly deferred: readonly DeferredAttempt[];
+  /** What even earlier attempts have used, which are not in `deferred`; missing if there are none. */
+  readonly usageLeftOut?: Usage | null;
 }
 
 /** Milliseconds from the start of an iteration to its record. */
@@ -129,7 +131,7 @@ export interface RepeatedCall {
 }
 
 /** An attempt that does not count as an iteration. Its changes and usage do count. */
-export type DeferredAttempt = Omit<IterationRecord, 'deferred'>;
+export type DeferredAttempt = Omit<IterationRecord, 'deferred' | 'usageLeftOut'>;
 
 /** The result of the checks on a promise. */
 export interface GateReport {

@@ -21,7 +21,7 @@ export const runIteration = async (
   { plan, agent, ladderStep, last }: IterationRequest,
   host: LoopHost,
 ): Promise<IterationRecord> => {
-  const { finishedIterations, deferred } = host.totals();
+  const { finishedIterations, deferred, usageLeftOut } = host.totals();
   const iteration = finishedIterations + 1;
   const started = host.now();
   const startMs = host.monotonicMs();
@@ -67,6 +67,7 @@ export const runIteration = async (
     ticked,
     ...(ladderStep && { rung: ladderStep.rung, ...(ladderStep.switched && { switched: ladderStep.switched }) }),
     deferred,
+    ...(usageLeftOut && { usageLeftOut }),
   };
   return host.withoutSecrets(record);
 };

@@ -19,6 +19,8 @@ export interface RunTotals {
   readonly usage: Usage | null;
   /** The last deferred attempts at the next iteration; at most `maxDeferred`. */
   readonly deferred: readonly DeferredAttempt[];
+  /** What earlier attempts at it have used, which are not in `deferred`; missing or null if there are none. */
+  readonly usageLeftOut?: Usage | null;
   /** When the first of them was deferred. */
   readonly deferredSinceMs: number | null;
   /** The changed files, each once; at most `maxFiles`. */
@@ -90,6 +92,7 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
     tasksDone: record.tasks?.done ?? null,
     usage: addUsage(totals.usage, iterationUsage(record)),
     deferred: [],
+    ...(totals.usageLeftOut && { usageLeftOut: null }),
     deferredSinceMs: null,
     ...addFiles(totals, record.git),
     gateRuns: addRuns(totals.gateRuns, record.gate),
@@ -142,11 +145,12 @@ const changedNothing = (totals: RunTotals, { git, deferred, tasks }: IterationRe
 
 export const addDeferred = (totals: RunTotals, attempt: DeferredAttempt, nowMs: number): RunTotals => {
   const deferred = [...totals.deferred, attempt];
-  const dropped = deferred.slice(0, Math.max(0, deferred.length - maxDeferred));
+  const leftOut = deferred.slice(0, Math.max(0, deferred.length - maxDeferred));
+  const usageLeftOut = addUsage(totals.usageLeftOut ?? null, usageOf(leftOut));
   return {
     ...totals,
-    usage: addUsage(totals.usage, usageOf(dropped)),
     ...addFiles(totals, attempt.git),
+    ...(usageLeftOut && { usageLeftOut }),
     deferred: deferred.slice(-maxDeferred),
     deferredSinceMs: totals.deferredSinceMs ?? nowMs,
   };

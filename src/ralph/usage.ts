@@ -16,17 +16,19 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
 };
 
 /** What an iteration has used: its agent, the deferred attempts at it, and the review of its work. */
-export const iterationUsage = ({ usage, deferred, gate }: IterationUsage): Usage | null =>
-  usageOf([{ usage }, ...deferred, ...(gate?.review ? [gate.review] : [])]);
+export const iterationUsage = ({ usage, deferred, usageLeftOut = null, gate }: IterationUsage): Usage | null =>
+  usageOf([{ usage }, ...deferred, { usage: usageLeftOut }, ...(gate?.review ? [gate.review] : [])]);
 
-type IterationUsage = Pick<IterationRecord, 'usage' | 'deferred' | 'gate'>;
+type IterationUsage = Pick<IterationRecord, 'usage' | 'deferred' | 'usageLeftOut' | 'gate'>;
 
 /** What the finished iterations of a run have used, and the deferred attempts at the next one. */
-export const totalUsage = ({ usage, deferred }: FinishedUsage): Usage | null => addUsage(usage, usageOf(deferred));
+export const totalUsage = ({ usage, deferred, usageLeftOut = null }: FinishedUsage): Usage | null =>
+  usageOf([{ usage }, ...deferred, { usage: usageLeftOut }]);
 
 interface FinishedUsage {
   readonly usage: Usage | null;
   readonly deferred: readonly { readonly usage: Usage | null }[];
+  readonly usageLeftOut?: Usage | null;
 }
 
 /** What a run has used so far, with its current iteration. */

@@ -293,6 +293,7 @@ export const parseRecord: Shape<IterationRecord> = named(
   object<IterationRecord>({
     ...attemptFields,
     deferred: withFallback([], validItems(attempt)),
+    usageLeftOut: droppedIfInvalid(orNull(usage)),
   }),
 );
 
@@ -475,6 +476,7 @@ export const parseView: Shape<RunView> = named(
     denied: withDefault(0, count),
     usage: withDefault(null, orNull(usage)),
     deferred: required(listOf(attempt)),
+    usageLeftOut: droppedIfInvalid(orNull(usage)),
     deferredSinceMs: withFallback(null, orNull(epochMs)),
     files: withFallback([], validItems(text)),
     filesLeftOut: withFallback(0, count),

@@ -2,13 +2,31 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { nodeProgram } from '../../scripts/agents.mjs';
 import { createAgentProject, twoIterations } from '../support/agent.ts';
 import { promise, says } from '../support/agents.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, root, startProcess, type TestProject } from '../support/project.ts';
 
 let folder: string;
+
+/** Another version of Node that the library supports. */
+const otherVersion = '22.23.3';
+
+/** Its program, or the reason why it cannot be run. */
+let otherNode: string | Error;
+
+const installNode = (version: string): string | Error => {
+  try {
+    const program = nodeProgram(version);
+    execFileSync(program, ['--version']);
+    return program;
+  } catch (error) {
+    process.stderr.write(`The library is not tested on Node ${version}, which cannot be installed: ${error}\n`);
+    return error as Error;
+  }
+};
 
 /** The programs in docs/library.md, by name. */
 const programs = new Map(
@@ -177,31 +195,84 @@ beforeAll(() => {
     (name) => `${name}.ts`,
   );
   execFileSync(process.execPath, [compiler, ...options, ...files], { cwd: folder, stdio: 'inherit' });
-});
+  otherNode = installNode(otherVersion);
+}, 180_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (project: Pick<TestProject, 'folder' | 'env'>, name: string, ...args: string[]) =>
-  startProcess(process.execPath, [join(folder, `${name}.js`), ...args], { cwd: project.folder, env: project.env });
+type Runnable = Pick<TestProject, 'folder' | 'env'>;
+
+const runOn = (node: string, project: Runnable, name: string, ...args: string[]) =>
+  startProcess(node, [join(folder, `${name}.js`), ...args], { cwd: project.folder, env: project.env });
+
+const run = (project: Runnable, name: string, ...args: string[]) => runOn(process.execPath, project, name, ...args);
 
 test('docs/library.md has three programs', () => {
   expect([...programs.keys()]).toEqual(['run', 'function', 'follow']);
 });
 
-describe('a compiled program that uses the packed library', () => {
-  test('runs a change and prints its events', async () => {
-    const project = createProject({ agent: [`echo a > a.txt; ${says('Hi.')}`, promise] });
+/** Defines the tests of the programs in docs/library.md. */
+const onNode = (version: string, program: () => string | Error) =>
+  describe(`on Node ${version}, a compiled program that uses the packed library`, () => {
+    let node: string;
 
-    expect(await run(project, 'run').result).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(
-        /^Iteration 1\n {2}1 files changed\nIteration 2\n {2}0 files changed\ncomplete: .* \(2 iterations\)\n$/,
-      ),
-      stderr: '',
+    beforeEach(async ({ annotate, skip }) => {
+      const found = program();
+      if (typeof found === 'string') {
+        node = found;
+        return;
+      }
+      await annotate(`left out, as Node ${version} cannot be installed: ${found.message}`);
+      skip();
     });
-    expect(project.state()).toMatchObject({ status: 'complete', gate: { verify: ['true'] } });
+
+    test('runs a change and prints its events', async () => {
+      const project = createProject({ agent: [`echo a > a.txt; ${says('Hi.')}`, promise] });
+
+      expect(await runOn(node, project, 'run').result).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(
+          /^Iteration 1\n {2}1 files changed\nIteration 2\n {2}0 files changed\ncomplete: .* \(2 iterations\)\n$/,
+        ),
+        stderr: '',
+      });
+      expect(project.state()).toMatchObject({ status: 'complete', gate: { verify: ['true'] } });
+    });
+
+    test('runs an agent that is a function, with commits and checkpoints', async () => {
+      const project = createProject({});
+
+      expect(await runOn(node, project, 'function').result).toMatchObject({
+        code: 0,
+        stdout: 'complete after 2 iterations: part-1.txt, part-2.txt\n',
+      });
+      expect(project.history()).toMatchObject([
+        { end: 'answered', exitCode: null, error: null, commit: expect.any(String), tools: { write: 1 } },
+        { completionFound: true, checkpoint: expect.any(String) },
+      ]);
+      expect(project.git('log', '--format=%s').split('\n').length).toBeGreaterThan(2);
+    });
+
+    test('follows a run that another process started', async () => {
+      const project = createProject({ agent: [`while [ ! -e go ]; do sleep 0.05; done; ${promise}`] });
+      const loop = project.start(['ralph', '--change', change]);
+      await loop.printed('Iteration 1');
+      const follower = runOn(node, project, 'follow');
+      await follower.printed('Iteration 1');
+      project.write('go', '');
+
+      expect(await follower.result).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Iteration 1\ncomplete: .*\n1 iterations, complete\n$/),
+      });
+      expect(await loop.result).toMatchObject({ code: 0 });
+    });
   });
 
+onNode(process.versions.node, () => process.execPath);
+onNode(otherVersion, () => otherNode);
+
+describe('a compiled program that uses the packed library', () => {
   test.runIf(process.platform === 'linux')(
     'runs the real OpenCode in its default mode, and leaves no process',
     async () => {
@@ -225,35 +296,6 @@ describe('a compiled program that uses the packed library', () => {
       code: 0,
       stdout: 'false false\ntrue\npaused\nresumed\ncomplete 2\n',
     });
-  });
-
-  test('runs an agent that is a function, with commits and checkpoints', async () => {
-    const project = createProject({});
-
-    expect(await run(project, 'function').result).toMatchObject({
-      code: 0,
-      stdout: 'complete after 2 iterations: part-1.txt, part-2.txt\n',
-    });
-    expect(project.history()).toMatchObject([
-      { end: 'answered', exitCode: null, error: null, commit: expect.any(String), tools: { write: 1 } },
-      { completionFound: true, checkpoint: expect.any(String) },
-    ]);
-    expect(project.git('log', '--format=%s').split('\n').length).toBeGreaterThan(2);
-  });
-
-  test('follows a run that another process started', async () => {
-    const project = createProject({ agent: [`while [ ! -e go ]; do sleep 0.05; done; ${promise}`] });
-    const loop = project.start(['ralph', '--change', change]);
-    await loop.printed('Iteration 1');
-    const follower = run(project, 'follow');
-    await follower.printed('Iteration 1');
-    project.write('go', '');
-
-    expect(await follower.result).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Iteration 1\ncomplete: .*\n1 iterations, complete\n$/),
-    });
-    expect(await loop.result).toMatchObject({ code: 0 });
   });
 
   test('gets errors that name settings instead of flags, and can stop a run', async () => {

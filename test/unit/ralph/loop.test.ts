@@ -6,6 +6,7 @@ import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { runLoop, type LoopState } from '../../../src/ralph/loop.ts';
 import type { LoopHost } from '../../../src/ralph/loop-host.ts';
 import { initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
+import { iterationUsage, totalUsage } from '../../../src/ralph/usage.ts';
 import type { RunTotals } from '../../../src/ralph/totals.ts';
 import { noGate, noLimits, planWith, recordWith } from './records.ts';
 
@@ -118,7 +119,7 @@ const run = async (
   const reason = await runLoop(whole, state, host);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');
-  return { reason, diary, events, workers, iterations, waits, stop };
+  return { reason, diary, events, workers, iterations, waits, stop, totals: host.totals() };
 };
 
 const verified: Partial<RunPlan> = { gate: { ...noGate, verify: ['npm test'] } };
@@ -417,6 +418,23 @@ describe('an agent that is not available', () => {
     expect(events.filter((event) => event.type === 'iteration-finished')).toMatchObject([
       { record: { iteration: 1, error: null, deferred: [{ harness: 'opencode', error: { kind: 'rate-limit' } }] } },
     ]);
+  });
+
+  test.each([
+    ['that finishes', 25, null],
+    ['of which only attempts are left', 26, { cause: 'max-cost', detail: 'the budget is spent' } as const],
+  ])('costs what its attempts have used, however many there are, in an iteration %s', async (_, attempts, stop) => {
+    const used = { ...unknownUsage, type: 'usage', costUsd: 1 } as const;
+    const calls = Array.from({ length: attempts }, () => ({ events: [used, limited()] }));
+    const { events, totals } = await run([...calls, { events: [used] }], {
+      plan: { maxIterations: 1 },
+      notAdmitted: (called) => (called === attempts ? stop : null),
+    });
+
+    const records = events.flatMap((event) => (event.type === 'iteration-finished' ? [event.record] : []));
+    expect(records).toMatchObject([{ usageLeftOut: { costUsd: attempts - 20 } }]);
+    expect(iterationUsage(records[0]!)).toMatchObject({ costUsd: 26 });
+    expect(totalUsage(totals)).toEqual(iterationUsage(records[0]!));
   });
 
   test('is waited for longer each time without a reset time, up to half an hour', async () => {

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { memo } from './memo.ts';
 import type { AgentEvent, JournalEntry } from '../../api.ts';
 import { duration, pluralise } from '../../../text/duration.ts';
@@ -130,6 +131,21 @@ const requestWords = {
   resume: 'Resume requested',
 };
 
+type Of<Type extends JournalEntry['event']['type']> = JournalEntry['event'] & { readonly type: Type };
+
+interface StepProps {
+  /** Missing for a step whose text says when it was. */
+  readonly at?: string;
+  readonly isWarning?: boolean;
+  readonly children: ComponentChildren;
+}
+
+const Step = ({ at, isWarning = false, children }: StepProps) => (
+  <p class={isWarning ? 'step tone-warn' : 'step'} title={at === undefined ? undefined : exactTime(at)}>
+    {children}
+  </p>
+);
+
 const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
   const { event, at } = entry;
   switch (event.type) {
@@ -137,86 +153,104 @@ const Entry = memo(({ entry }: { readonly entry: JournalEntry }) => {
     case 'agent':
       return <AgentMessage event={event.event} at={at} />;
     case 'iteration-started':
-      return (
-        <p class="step" title={exactTime(at)}>
-          Iteration {event.iteration} started with {event.agent.harness}
-          {event.agent.model !== null && ` (${event.agent.model})`}
-        </p>
-      );
+    case 'iteration-finished':
+      return <IterationStep event={event} at={at} />;
     case 'agent-switched':
-      return (
-        <p class="step tone-warn" title={exactTime(at)}>
-          Agent: {event.switched.to}, because {event.switched.why}
-        </p>
-      );
+    case 'waiting':
+    case 'attempt-deferred':
+      return <DelayStep event={event} at={at} />;
     case 'gate-started':
-      return (
-        <p class="step" title={exactTime(at)}>
-          Verifying: {event.commands.join('; ')}
-        </p>
-      );
     case 'review-started':
-      return (
-        <p class="step" title={exactTime(at)}>
-          Review by {event.agent.harness}
-          {event.agent.model !== null && ` (${event.agent.model})`}
-          {event.attempt > 1 && ', again'}
-        </p>
-      );
     case 'review-finished':
-      return (
-        <p class="step" title={exactTime(at)}>
-          Review: {event.review.verdict?.toUpperCase() ?? `no verdict, ${event.review.reason}`}
-        </p>
-      );
-    case 'notice':
-      return <p class="step">{event.text}</p>;
+      return <CheckStep event={event} at={at} />;
+    case 'requested':
+    case 'paused':
+    case 'resumed':
+      return <PauseStep event={event} at={at} />;
     case 'tasks-changed':
       return (
-        <p class="step" title={exactTime(at)}>
+        <Step at={at}>
           {event.tasks.done}/{event.tasks.total} tasks done
-        </p>
+        </Step>
       );
-    case 'waiting':
-      return (
-        <p class="step tone-warn" title={exactTime(at)}>
-          Waiting: {event.why}, until {exactTime(event.untilMs)}
-        </p>
-      );
-    case 'attempt-deferred':
-      return (
-        <p class="step tone-warn" title={exactTime(at)}>
-          The attempt was deferred{event.attempt.error !== null && `: ${event.attempt.error.message}`}
-        </p>
-      );
-    case 'requested':
-      return (
-        <p class="step" title={exactTime(at)}>
-          {requestWords[event.command]}
-        </p>
-      );
-    case 'paused':
-      return <p class="step tone-warn">Paused at {exactTime(event.at)}</p>;
-    case 'resumed':
-      return <p class="step">Resumed after {duration(event.pausedMs)}</p>;
-    case 'iteration-finished':
-      return (
-        <p class="step" title={exactTime(at)}>
-          Iteration {event.record.iteration} finished after {duration(event.record.durationMs)}
-          {event.record.rejected !== null && `. Promise rejected: ${event.record.rejected}`}
-        </p>
-      );
+    case 'notice':
+      return <Step>{event.text}</Step>;
     case 'run-ended':
-      return (
-        <p class="step" title={exactTime(at)}>
-          The run ended: {event.detail}
-        </p>
-      );
+      return <Step at={at}>The run ended: {event.detail}</Step>;
     case 'run-started':
     case 'iteration-pending':
       return null;
   }
 });
+
+interface EventProps<Type extends JournalEntry['event']['type']> {
+  readonly event: Of<Type>;
+  readonly at: string;
+}
+
+const IterationStep = ({ event, at }: EventProps<'iteration-started' | 'iteration-finished'>) =>
+  event.type === 'iteration-started' ? (
+    <Step at={at}>
+      Iteration {event.iteration} started with {event.agent.harness}
+      {event.agent.model !== null && ` (${event.agent.model})`}
+    </Step>
+  ) : (
+    <Step at={at}>
+      Iteration {event.record.iteration} finished after {duration(event.record.durationMs)}
+      {event.record.rejected !== null && `. Promise rejected: ${event.record.rejected}`}
+    </Step>
+  );
+
+const DelayStep = ({ event, at }: EventProps<'agent-switched' | 'waiting' | 'attempt-deferred'>) => {
+  switch (event.type) {
+    case 'agent-switched':
+      return (
+        <Step at={at} isWarning>
+          Agent: {event.switched.to}, because {event.switched.why}
+        </Step>
+      );
+    case 'waiting':
+      return (
+        <Step at={at} isWarning>
+          Waiting: {event.why}, until {exactTime(event.untilMs)}
+        </Step>
+      );
+    case 'attempt-deferred':
+      return (
+        <Step at={at} isWarning>
+          The attempt was deferred{event.attempt.error !== null && `: ${event.attempt.error.message}`}
+        </Step>
+      );
+  }
+};
+
+const CheckStep = ({ event, at }: EventProps<'gate-started' | 'review-started' | 'review-finished'>) => {
+  switch (event.type) {
+    case 'gate-started':
+      return <Step at={at}>Verifying: {event.commands.join('; ')}</Step>;
+    case 'review-started':
+      return (
+        <Step at={at}>
+          Review by {event.agent.harness}
+          {event.agent.model !== null && ` (${event.agent.model})`}
+          {event.attempt > 1 && ', again'}
+        </Step>
+      );
+    case 'review-finished':
+      return <Step at={at}>Review: {event.review.verdict?.toUpperCase() ?? `no verdict, ${event.review.reason}`}</Step>;
+  }
+};
+
+const PauseStep = ({ event, at }: EventProps<'requested' | 'paused' | 'resumed'>) => {
+  switch (event.type) {
+    case 'requested':
+      return <Step at={at}>{requestWords[event.command]}</Step>;
+    case 'paused':
+      return <Step isWarning>Paused at {exactTime(event.at)}</Step>;
+    case 'resumed':
+      return <Step>Resumed after {duration(event.pausedMs)}</Step>;
+  }
+};
 
 const AgentMessage = ({ event, at }: { readonly event: AgentEvent; readonly at: string }) => {
   switch (event.type) {
