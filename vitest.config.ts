@@ -15,7 +15,7 @@ const inMemory = (): Record<string, string> => {
 /** Pure modules, which share no state. */
 const pure = ['test/unit/**/*.test.ts', 'test/docs/**/*.test.ts'];
 
-/** A sandbox has a /dev of its own. */
+/** A sandbox has its own /dev. */
 const sandboxed = ['test/sandbox/**/*.test.ts', 'test/commands/doctor.test.ts', 'test/package/**/*.test.ts'];
 
 export default defineConfig({

@@ -7,7 +7,7 @@ import { root } from './places.mjs';
 /** @param {import('./rows.mjs').Setting} setting @returns {import('./rows.mjs').Row[]} */
 export const agentRows = ({ base, quick }) => {
   if (process.platform !== 'linux') return [];
-  // In a process of its own: the model answers while the agent works.
+  // In a separate process: the model answers while the agent works.
   const program = join(root, 'bench', 'modes.mjs');
   const { cold, warm } = JSON.parse(
     execFileSync(process.execPath, [program, base, quick ? '3' : '10'], { encoding: 'utf8' }),

@@ -1,7 +1,7 @@
 // npm run bench:cluster: what the queue costs with 1 to 1,000 workers and 10,000 changes. Workers are simulated: each has
 // the connections of a worker and claims, renews and looks with the code of `spool worker`, without agents and git.
 //   --quick           up to 100 workers and 1,000 changes
-//   --workers <n>     only so many workers
+//   --workers <n>     number of workers
 //   --docs            puts the tables into docs/scale.md
 import { setMaxListeners } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

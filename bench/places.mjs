@@ -104,7 +104,7 @@ const git = ({ folder, env }, ...args) =>
   execFileSync('git', args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
 
 /**
- * Makes the project a repository with so many tracked files.
+ * Makes the project a repository with the given number of tracked files.
  * @param {Place} place
  * @param {number} files
  */
@@ -133,7 +133,7 @@ const stateOf = ({ folder }, number) => join(folder, '.spool', '.state', 'ralph'
 export const dropRuns = (place) => rmSync(join(stateOf(place, 1), 'runs'), { recursive: true, force: true });
 
 /**
- * Gives a change a history of so many iterations of an interrupted run, made of the record and the state of a real
+ * Gives a change a history of the given number of iterations of an interrupted run, made of the record and the state of a real
  * one. The function that is answered puts it back after it was gone on with.
  * @param {Place} place
  * @param {number} finished

@@ -90,7 +90,7 @@ export const resumedIteration = (place, from, iterations, putBack) =>
   });
 
 /**
- * A file of so many megabytes.
+ * A file of the given number of megabytes.
  * @param {string} base @param {number} megabytes @param {'lines' | 'one line'} shape
  */
 export const makeOutput = (base, megabytes, shape) => {

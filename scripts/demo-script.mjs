@@ -3,6 +3,9 @@ import { join } from 'node:path';
 
 export const change = '001-01_add-greeting';
 
+/** The loop of the demo, which the picture in the README shows. */
+export const demoLoop = ['ralph', '--change', change, '--verify', 'npm test', '--model', 'scripted/model'];
+
 /** The sample project, by path. @type {Record<string, string>} */
 export const sampleFiles = {
   'README.md': '# Greeter\n\nA small program that greets people.\n',

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDemo } from './demo-project.mjs';
-import { change } from './demo-script.mjs';
+import { change, demoLoop } from './demo-script.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -26,15 +26,8 @@ const show = async ({ folder, env }) => {
   };
 
   say(`A sample project in ${folder}\nThe real OpenCode with a scripted model: no account, no key.`);
-  const code = await type(
-    'spool',
-    'ralph',
-    'Keep it small and simple.',
-    '--change',
-    change,
-    '--model',
-    'scripted/model',
-  );
+  // Flags such as --agent-mode can follow: npm run demo -- --agent-mode cold
+  const code = await type('spool', ...demoLoop, ...process.argv.slice(2));
   if (code !== 0) return code;
   await type('spool', 'logs', change, '2');
   await type('spool', 'list');

@@ -9,7 +9,8 @@
 //
 // The examples of a page with the same scene are run one after the other in the same project, unless they have another
 // name, as in `morning/second`. A plain block after `<!-- screen: board -->` is a screen of scripts/docs/screens.mjs.
-// --pictures draws the pictures of the docs instead.
+// Pages can be named: node scripts/docs.mjs docs/ci.md
+// --pictures draws the pictures of the docs instead, or those that are named after it.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,9 +22,11 @@ import { openScreen } from './docs/screen.mjs';
 import { toSvg } from './docs/svg.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
+const allPages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
   name.endsWith('.md'),
 );
+const named = process.argv.filter((argument) => allPages.includes(argument));
+const pages = named.length === 0 ? allPages : named;
 const example = /(<!-- (example|screen): ((\w+)(?:\/\w+)?) -->\n+```(?:console)?\n)([\s\S]*?)(?=```)/g;
 
 /** @param {string} block @param {Awaited<ReturnType<typeof scenes[string]>>} project */
@@ -86,7 +89,9 @@ const refresh = async (page) => {
 
 const drawPictures = async () => {
   mkdirSync(join(root, 'docs', 'pictures'), { recursive: true });
+  const names = process.argv.slice(process.argv.indexOf('--pictures') + 1);
   for (const [name, { title, draw }] of Object.entries(pictures)) {
+    if (names.length > 0 && !names.includes(name)) continue;
     writeFileSync(join(root, 'docs', 'pictures', `${name}.svg`), toSvg(await draw(), title));
     process.stdout.write(`docs/pictures/${name}.svg\n`);
   }

@@ -46,7 +46,7 @@ const table = {
     exit: 2,
     text: (prompt: string, changes: readonly string[]) => {
       const flags = [...changes, prompt].flatMap((change) => ['--change', change]);
-      return `${JSON.stringify(prompt)} names a change, so it is no prompt. To run several changes: ${commandLine('spool', 'ralph', ...flags)}`;
+      return `${JSON.stringify(prompt)} is a change, not a prompt. To run several changes: ${commandLine('spool', 'ralph', ...flags)}`;
     },
   },
   'two-actions': {
@@ -75,7 +75,7 @@ const table = {
   'queue-denied': {
     exit: 2,
     text: (name: string, problem: string) =>
-      `The queue at ${name} refuses this role: ${shortened(problem)}. Check the user and its password; docs/cluster.md lists the rights of the roles.`,
+      `The queue at ${name} rejected this role: ${shortened(problem)}. Check the user and its password; docs/cluster.md lists the rights of the roles.`,
   },
   'no-queue-tables': {
     exit: 2,
@@ -199,6 +199,10 @@ const table = {
     text: ({ query, folder, near, ids }: Unknown) =>
       `No change ${quote(query)} in ${folder}${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
   },
+  'archived-change': {
+    exit: 2,
+    text: (change: string) => `${change} is archived. Read it with: ${commandLine('spool', 'status', change)}`,
+  },
   'ambiguous-change': {
     exit: 2,
     text: (query: string, matches: readonly string[]) => `Change ${quote(query)} is ambiguous: ${some(matches)}.`,
@@ -319,7 +323,7 @@ const table = {
   'no-answer': {
     exit: 1,
     text: (change: string, owner: string, ms: number) =>
-      `${change} did not respond within ${ms / 1000}s (${owner}). It will handle the request as soon as it does.`,
+      `${change} did not respond within ${ms / 1000}s (${owner}). The request stays pending until it responds.`,
   },
   'pauses-first': {
     exit: 2,
@@ -338,7 +342,7 @@ const table = {
   'review-without-git': {
     exit: 2,
     text: (folder: string) =>
-      `--review needs a git repository, but ${folder} is not in one: the reviewer works on a copy that git makes. Run "git init", or turn the review off with --review none.`,
+      `--review needs a git repository, but ${folder} is not in one: the reviewer works on a copy created with git. Run "git init", or turn the review off with --review none.`,
   },
   'no-reviewer': {
     exit: 1,
@@ -579,7 +583,7 @@ const table = {
   'several-task-files': {
     exit: 2,
     text: (folder: string, pattern: string, files: readonly string[]) =>
-      `${folder} has several task files (${files.join(', ')}), because its schema tracks "${pattern}". Spool can follow one: name it in the schema.`,
+      `${folder} has several task files (${files.join(', ')}), because its schema tracks "${pattern}". Spool supports only one: name it in the schema.`,
   },
   'not-landed': {
     exit: 2,
@@ -599,7 +603,7 @@ const table = {
       `${change} was not archived because of ${problems === 1 ? 'the problem' : `the ${problems} problems`} above. Nothing was changed. Fix ${problems === 1 ? 'it' : 'them'}, or archive it without merging its specs: ${commandLine('spool', 'archive', change, '--no-specs')}`,
   },
   'bad-encoding': { exit: 2, text: (file: string) => `${file} is not UTF-8. Convert it and try again.` },
-  'unsettled-goal': {
+  'unaccepted-goal': {
     exit: 2,
     text: (change: string, what: string) =>
       `${change}: ${what} while an agent worked, so ${change} was not archived. Restore it, or accept it with: ${commandLine('spool', 'accept', change)}`,
@@ -642,8 +646,8 @@ const table = {
   },
   'foreign-work-tree': {
     exit: 2,
-    text: (root: string, workTree: string, gitFolder: string) =>
-      `git uses ${workTree} as the work tree of ${root}, which does not contain it, because of core.worktree in ${gitFolder}. Nothing was run. Remove that setting, or delete the repository if it is not yours.`,
+    text: (root: string, workTree: string, gitDir: string) =>
+      `git uses ${workTree} as the work tree of ${root}, which does not contain it, because of core.worktree in ${gitDir}. Nothing was run. Remove that setting, or delete the repository if it is not yours.`,
   },
   'replaced-git': {
     exit: 1,

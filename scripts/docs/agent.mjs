@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * @typedef {{ say: string } | { run: string } | { write: string, text: string } | { tick: string, in?: string } | { fail: string } | { takes: number } | { untilExists: string }} Step
+ * @typedef {{ say: string } | { run: string } | { write: string, text: string } | { tick: string, in?: string } | { denied: string } | { fail: string } | { takes: number } | { untilExists: string }} Step
  * @typedef {Record<string, Step[][]>} Assignment
  */
 
@@ -49,6 +49,14 @@ const follow = async (step, change) => {
         .replace(`### ${step.tick}\n\n- **Status**: [ ] pending`, `### ${step.tick}\n\n- **Status**: [x] complete`),
     );
     return printTool('edit', tasks, { filePath: tasks });
+  }
+  if ('denied' in step) {
+    const error = 'The user rejected permission to use this specific tool call.';
+    process.stderr.write(`! permission requested: bash (${step.denied}); auto-rejecting\n`);
+    const state = { status: 'error', input: { command: step.denied }, error };
+    print({ type: 'tool_use', part: { type: 'tool', tool: 'bash', state } });
+    // OpenCode ends here, with code 0.
+    return false;
   }
   if ('fail' in step) {
     print({ type: 'error', error: { name: 'APIError', data: { message: step.fail, statusCode: 500 } } });

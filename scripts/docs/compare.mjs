@@ -10,6 +10,8 @@ const withoutVariables = (text) =>
     .replace(/just now|\d+[mhd] ago/g, 'AGO')
     .replace(/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\b\d?\d:\d\d(?::\d\d)?\b/g, 'TIME')
     .replace(/\d+(?:\.\d+)?(?:ms|s|m|h)\b(?: ?\d+s\b)?/g, 'DURATION')
+    .replace(/127\.0\.0\.1:\d+/g, 'ADDRESS')
+    .replace(/token=[\w-]+/g, 'TOKEN')
     .replace(/git version [\d.]+/g, 'GIT')
     .replace(/\bpid \d+|\bprocess \d+/gi, 'PROCESS')
     .replace(/[─▁▂▃▄▅▆▇█▏▎▍▌▋▊▉░]+/g, 'BAR');

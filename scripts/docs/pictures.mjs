@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { openDemo } from '../demo-project.mjs';
-import { change } from '../demo-script.mjs';
+import { demoLoop } from '../demo-script.mjs';
 import { scenes } from './scenes.mjs';
 import { openScreen } from './screen.mjs';
 
@@ -32,31 +32,40 @@ const screenOf = ({ scene, line, until, columns = 80, rows = 24, keys }) => ({
   },
 });
 
-/** The loop of the demo: the real OpenCode finishes a change. */
-const demoRun = async () => {
-  const demo = await openDemo({ pauseMs: 0 });
-  const program = fileURLToPath(new URL('../../dist/spool.cjs', import.meta.url));
-  const line = `exec "${process.execPath}" "${program}" ralph --change ${change} --verify "npm test" --model scripted/model`;
-  const { folder: cwd, env } = demo;
-  const screen = openScreen({ command: '/bin/sh', args: ['-c', line], cwd, env, columns: 80, rows: 24 });
-  try {
-    await screen.exitCode;
-    return sinceLastIteration(screen.snapshot());
-  } finally {
-    await demo.close();
-    rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
-  }
-};
+/** How a shell shows a command. @param {readonly string[]} args */
+const lineOf = (args) => ['spool', ...args].map((arg) => (arg.includes(' ') ? `"${arg}"` : arg)).join(' ');
 
-/** What fits on a page. @param {import('./screen.mjs').Screen} screen */
-const sinceLastIteration = ({ columns, rows }) => {
-  const start = rows.findLastIndex((cells) =>
-    cells
-      .map(({ text }) => text)
-      .join('')
-      .includes(' Iteration '),
-  );
-  return { columns, rows: rows.slice(start) };
+/**
+ * The loop of the demo, in which the real OpenCode finishes a change: as soon as it shows the text, or at its end.
+ * @param {{ until?: RegExp, from?: RegExp }} take which part of it
+ * @returns {Picture}
+ */
+const demoRun = ({ until, from }) => ({
+  title: lineOf(demoLoop),
+  draw: async () => {
+    const demo = await openDemo({ pauseMs: 15 });
+    const program = fileURLToPath(new URL('../../dist/spool.cjs', import.meta.url));
+    const { folder: cwd, env } = demo;
+    const args = [program, ...demoLoop];
+    const screen = openScreen({ command: process.execPath, args, cwd, env, columns: 80, rows: 40 });
+    try {
+      if (until) await screen.shows(until);
+      else await screen.exitCode;
+      return startingAt(screen.snapshot(), from);
+    } finally {
+      // The first one stops the agent.
+      screen.type('\u0003');
+      await screen.exitCode;
+      await demo.close();
+      rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
+    }
+  },
+});
+
+/** The rows from the last one that matches. @param {import('./screen.mjs').Screen} screen @param {RegExp} [from] */
+const startingAt = ({ columns, rows }, from) => {
+  const texts = rows.map((cells) => cells.map(({ text }) => text).join(''));
+  return { columns, rows: rows.slice(from ? texts.findLastIndex((text) => from.test(text)) : 0) };
 };
 
 /** @type {Record<string, Picture>} */
@@ -68,5 +77,6 @@ export const pictures = {
   }),
   status: screenOf({ scene: 'morning', line: 'spool status 001-01' }),
   watch: screenOf({ scene: 'busy', line: 'spool watch', until: /npm t[\s\S]*complete/, columns: 100, rows: 12 }),
-  run: { title: `spool ralph --change ${change} --verify "npm test"`, draw: demoRun },
+  run: demoRun({ until: /Do they pass\?[\s\S]*node --test[\s\S]*OpenCode is working.*1\/3 tasks/ }),
+  done: demoRun({ from: / Iteration \d/ }),
 };

@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const spool = join(root, 'dist', 'spool.cjs');
 
 /**
- * A project in a temporary folder, with `spool` and the agent of the docs on PATH, and a HOME of its own.
+ * A project in a temporary folder, with `spool` and the agent of the docs on PATH, and a separate HOME.
  * @param {{ files: Record<string, string>, agent: Assignment, programs?: Record<string, string> }} content
  */
 const createProject = ({ files, agent, programs = {} }) => {
@@ -72,6 +72,10 @@ const createProject = ({ files, agent, programs = {} }) => {
     env,
     /** @param {string[]} args */
     spool: (...args) => execFileSync(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' }),
+    /** For a run that does not end well. @param {string[]} args */
+    trySpool: (...args) => spawnSync(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' }),
+    /** @param {string[]} args */
+    git: (...args) => execFileSync('git', args, options),
     /** Runs Spool in the background. @param {string[]} args */
     start: (...args) => started.push(spawn(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' })),
     /** Resolves when a file below the folder exists. @param {string} name */
@@ -316,6 +320,126 @@ function twoTasks(tasks, first, second) {
   ];
 }
 
+/** Leaves notes for the next iteration. @type {Assignment} */
+const handingOver = {
+  [change]: [
+    [
+      { write: 'src/orders.js', text: 'export const parse = (text) => JSON.parse(text);\n' },
+      { tick: '1. Parse orders' },
+      {
+        say: `The parser works, the invoice is next.
+
+<handover>
+Done: the parser (src/orders.js)
+Next: totals in src/invoices.js, then the README
+Tried and failed: streaming the file, the format needs two passes
+
+Patterns:
+- Tests run with \`npm test\`
+</handover>`,
+      },
+    ],
+    [{ say: 'Now the invoice.' }, { write: 'src/invoices.js', text: total }, { tick: '2. Add up an invoice' }],
+  ],
+};
+
+const login = '002-01_add-login';
+const loginFiles = {
+  ...plainFiles,
+  ...changeFiles(login, ['1. Store the session', '2. Lock accounts']),
+  [`.spool/changes/${login}/proposal.md`]: '# Add a login\n\nCustomers want to see only their own orders.\n',
+  [`.spool/changes/${login}/specs/login/spec.md`]: `## ADDED Requirements
+
+${requirement('Remember me', 'The system SHALL remember the user.', ['Stays signed in', 'the browser is restarted', 'the user is still signed in'])}
+#### Scenario: Forgets after 30 days
+
+- **WHEN** the user comes back after 31 days
+- **THEN** the system asks for the password
+
+${requirement('Password', 'The system SHALL check the password.', ['Signs in', 'the password is right', 'the user is signed in'])}
+#### Scenario: Locks after five attempts
+
+- **WHEN** the password is wrong five times
+- **THEN** the account is locked
+`,
+};
+const sessions = `export const signIn = (password) => password === 'secret';
+export const isLocked = (attempts) => attempts >= 5;
+export const isRemembered = (days) => days <= 30;
+`;
+/** @param {[title: string, id: string, code: string][]} cases */
+const loginTest = (...cases) =>
+  [
+    `import assert from 'node:assert/strict';\nimport test from 'node:test';\nimport * as login from '../src/login.js';\n`,
+    ...cases.map(([title, id, code]) => `// @scenario login/${id}\ntest('${title}', () => assert.ok(${code}));`),
+  ].join('\n');
+/** @type {[string, string, string][]} */
+const loginCases = [
+  ['stays signed in', 'remember-me/stays-signed-in', 'login.isRemembered(1)'],
+  ['signs in', 'password/signs-in', "login.signIn('secret')"],
+  ['locks the account', 'password/locks-after-five-attempts', 'login.isLocked(5)'],
+];
+
+/** Proves three of four scenarios at first, one of them only after a fix. @type {Assignment} */
+const proving = {
+  [login]: [
+    [
+      { write: 'src/login.js', text: sessions.replace('days <= 30', 'days < 1') },
+      { write: 'test/login.test.js', text: `${loginTest(...loginCases, ['forgets', 'remember-me/typo', 'true'])}\n` },
+      { tick: '1. Store the session' },
+      { say: 'The session is stored.\n\n<promise>COMPLETE</promise>' },
+    ],
+    [
+      { write: 'src/login.js', text: sessions },
+      {
+        write: 'test/login.test.js',
+        text: `${loginTest(...loginCases, ['forgets', 'remember-me/forgets-after-30-days', '!login.isRemembered(31)'])}\n`,
+      },
+      { tick: '2. Lock accounts' },
+      { say: 'All scenarios have a test.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ],
+};
+const proofFlags = ['--require-scenarios', '--verify', 'node --test --test-reporter=tap'];
+
+/** Opens pull requests like the GitHub CLI. */
+const ghPulls = `#!/bin/sh
+case "$1 $2" in
+  'pr list') echo '[]' ;;
+  'pr create') cat > /dev/null; echo https://github.com/acme/shop/pull/7 ;;
+  *) exit 1 ;;
+esac
+`;
+
+/** The shop has a remote on GitHub, which is a folder. @param {Project} project */
+const addRemote = (project) => {
+  const [url, folder] = ['https://github.com/acme/shop.git', join(dirname(project.folder), 'remote.git')];
+  project.git('init', '--quiet', '--bare', '--initial-branch=main', folder);
+  project.git('config', '--global', `url.${folder}.insteadOf`, url);
+  project.git('remote', 'add', 'origin', url);
+  project.git('push', '--quiet', 'origin', 'main');
+};
+
+/** An agent of the user's own, which has no output but text. */
+const myAgent = `#!/bin/sh
+file="$(sed -n 's/^This is a test.* file named \\([^ ]*\\) .*/\\1/p')"
+echo "I have written \${file:=orders.js}."
+echo 'export const parse = (text) => JSON.parse(text);' > "$file"
+echo '<promise>COMPLETE</promise>'
+`;
+const ownAgent = { 'my-agent': { command: 'my-agent', args: ['run', '--model', '{model}'], allowAllArgs: ['--yes'] } };
+
+/** Asks for a command that nobody allows. @type {Assignment} */
+const restricted = {
+  [change]: [
+    [
+      { write: 'src/orders.js', text: 'export const parse = (text) => JSON.parse(text);\n' },
+      { say: 'The parser works. I publish it.' },
+      { denied: 'npm publish' },
+    ],
+  ],
+};
+
 /** Answers like the GitHub CLI. */
 const gh = `#!/bin/sh
 cat <<'END'
@@ -436,6 +560,40 @@ export const scenes = {
   issue: async () => createProject({ files: projectFiles, agent: specWork, programs: { gh } }),
   /** An agent that is done too early, and a reviewer. */
   reviewed: async () => createProject({ files: projectFiles, agent: hasty, programs: { codex } }),
+  /** An agent that leaves notes, and the loop has reached its limit. */
+  handover: async () => {
+    const project = createProject({ files: projectFiles, agent: handingOver });
+    project.trySpool('ralph', '--change', change, '--max-iterations', '2');
+    return project;
+  },
+  /** A task file of no tool. */
+  plan: async () =>
+    createProject({
+      files: { ...plainFiles, 'docs/plans/login.md': '# Log in\n\n- [ ] Ask for the password\n- [ ] Check it\n' },
+      agent: oneFile,
+    }),
+  /** An agent that needs a command that it may not run. */
+  restricted: async () => createProject({ files: projectFiles, agent: restricted }),
+  /** Some scenarios are proven, and the loop has reached its limit. */
+  halfProven: async () => {
+    const project = createProject({ files: loginFiles, agent: proving });
+    project.trySpool('ralph', '--change', login, ...proofFlags, '--max-iterations', '1');
+    return project;
+  },
+  /** All scenarios are proven, on a branch that can be published. */
+  proven: async () => {
+    const project = createProject({ files: loginFiles, agent: proving, programs: { gh: ghPulls } });
+    addRemote(project);
+    project.spool('ralph', '--change', login, ...proofFlags, '--worktree');
+    return project;
+  },
+  /** A custom agent that the user trusts. */
+  custom: async () => {
+    const files = { ...projectFiles, '.spool/config.json': `${JSON.stringify({ harnesses: ownAgent }, null, 2)}\n` };
+    const project = createProject({ files, agent: night, programs: { 'my-agent': myAgent } });
+    project.spool('trust', '--yes');
+    return project;
+  },
   /** The programs of docs/library.md, compiled, and an agent for their change. */
   library: async () => {
     const files = changeFiles('002-01_add-ralph-loop', ['1. Write a file']);

@@ -4,10 +4,10 @@ import { openScreen } from './screen.mjs';
 
 /**
  * What a command shows when the text appears, from the line that matches `from` on.
- * @param {{ scene: string, line: string, until: RegExp, from: RegExp }} take
+ * @param {{ scene: string, line: string, until: RegExp, from: RegExp, isShown?: boolean }} take `isShown`: with the command above it
  * @returns {() => Promise<string>}
  */
-const screenOf = ({ scene, line, until, from }) =>
+const screenOf = ({ scene, line, until, from, isShown = false }) =>
   once(async () => {
     const project = await /** @type {() => ReturnType<typeof scenes[string]>} */ (scenes[scene])();
     const { folder: cwd, env } = project;
@@ -15,7 +15,7 @@ const screenOf = ({ scene, line, until, from }) =>
     try {
       await screen.shows(until);
       const lines = screen.text().replaceAll(cwd, '~/shop').split('\n');
-      return `${lines.slice(lines.findLastIndex((text) => from.test(text))).join('\n')}\n`;
+      return `${isShown ? `$ ${line}\n` : ''}${lines.slice(lines.findLastIndex((text) => from.test(text))).join('\n')}\n`;
     } finally {
       screen.kill();
       await screen.exitCode;
@@ -45,5 +45,6 @@ export const screens = {
     until: /#2\/50.*npm test\n.*refunds.js\n.*node src/,
     from: /^Running/,
   }),
+  web: screenOf({ scene: 'project', line: 'spool web', until: /token=\S{40}/, from: /^Serving/, isShown: true }),
   trust: screenOf({ scene: 'untrusted', line: 'spool ralph 001-01', until: /Yes \/ /, from: /settings that run/ }),
 };

@@ -1,4 +1,4 @@
-// A screen as an SVG that needs no font of its own and no script.
+// A screen as an SVG that needs no font and no script.
 
 /**
  * @typedef {import('./screen.mjs').Cell} Cell

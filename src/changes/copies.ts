@@ -47,33 +47,33 @@ export interface Copies {
   /** Merges edits in the project into the worktree. Compares only times and sizes while nothing has changed. */
   sync(): Promise<Synced>;
   /** Files of the worktree that have received the user's edits since the last call. */
-  takeSettled(): string[];
+  takeReceived(): string[];
 }
 
 interface SyncedOnce extends Synced {
-  readonly settled: readonly string[];
+  readonly received: readonly string[];
 }
 
-const nothing: SyncedOnce = { taken: [], conflicts: [], blocked: [], settled: [] };
+const unchanged: SyncedOnce = { taken: [], conflicts: [], blocked: [], received: [] };
 
 /** For a run in the project folder, which has nothing to synchronise. */
-export const noCopies: Copies = { sync: async () => nothing, takeSettled: () => [] };
+export const noCopies: Copies = { sync: async () => unchanged, takeReceived: () => [] };
 
 export const openCopies = (copied: Copied): Copies => {
   let seen: string | null = null;
-  const settled = new Set<string>();
+  const received = new Set<string>();
   return {
-    takeSettled: () => {
-      const paths = [...settled];
-      settled.clear();
+    takeReceived: () => {
+      const paths = [...received];
+      received.clear();
       return paths;
     },
     async sync() {
       const present = signatureOf(copied.project.root, planningPaths(copied.project, copied.change));
-      if (present === seen) return nothing;
+      if (present === seen) return unchanged;
       const synced = await syncOnce(copied);
       seen = synced.conflicts.length + synced.blocked.length === 0 ? present : null;
-      for (const path of synced.settled) settled.add(path);
+      for (const path of synced.received) received.add(path);
       return synced;
     },
   };
@@ -143,11 +143,11 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   const { project, change, root } = copied;
   const plans = planningPaths(project, change);
   // It was archived, or another branch is checked out: that is not an edit of the user.
-  if (!existsSync(join(project.root, change.folder))) return nothing;
+  if (!existsSync(join(project.root, change.folder))) return unchanged;
   const baseCopy = baseFolder(project, change.id);
   const isKnown = existsSync(baseCopy);
   const paths = new Set([...filesAmong(project.root, plans), ...filesBelow(baseCopy)]);
-  const [taken, conflicts, settled]: [string[], string[], string[]] = [[], [], []];
+  const [taken, conflicts, received]: [string[], string[], string[]] = [[], [], []];
   const blocked: Blocked[] = [];
   for (const path of paths) {
     const [mine, theirs] = [bytesOf(project.root, path), bytesOf(root, path)];
@@ -166,11 +166,11 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
       put(root, path, merged.bytes);
       taken.push(path);
     }
-    if (base !== undefined && !isSame(mine, base)) settled.push(path);
+    if (base !== undefined && !isSame(mine, base)) received.push(path);
     if (isKnown) put(baseCopy, path, mine);
   }
   if (!isKnown) saveBase(copied);
-  return { taken, conflicts, blocked, settled };
+  return { taken, conflicts, blocked, received };
 };
 
 type Bytes = Buffer | null;

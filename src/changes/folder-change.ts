@@ -4,7 +4,7 @@ import { filesInside, isFileInside } from '../files/inside.ts';
 import type { Change, ChangeDocument, ChangeFile, DocumentKind, PromptSection, SpecPaths } from './source.ts';
 import { markdownTasks } from './tasks/format.ts';
 
-/** What is particular to the changes of a source that gives each a folder of its own. */
+/** What is particular to the changes of a source that gives each its own folder. */
 export interface FolderLayout {
   readonly id: string;
   readonly source: string;

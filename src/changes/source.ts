@@ -78,7 +78,7 @@ export interface Change {
   files(root: string): ChangeFile[];
   /** What the prompt contains besides the proposal and the module, in this order. */
   sections(root: string): PromptSection[];
-  /** What a person should settle before an agent starts: a sentence each. */
+  /** What a person should decide before an agent starts: a sentence each. */
   warnings(root: string): string[];
   /** Files and folders that a worktree gets a copy of. */
   planningPaths(root: string): string[];

@@ -224,6 +224,8 @@ const resolveAmong = async (project: Project, query: string, all: readonly Liste
     case 'several':
       throw userError('ambiguous-change', query, match.ids);
     case 'none': {
+      const archived = matchQuery(query, await listedArchived(project));
+      if (archived.kind === 'one') throw userError('archived-change', archived.id);
       // The change may be in a source that is not used.
       const [unused] = (await unusedSources(project)).values();
       if (unused !== undefined) throw unused;

@@ -14,7 +14,7 @@ export interface Colors {
 const [width, height] = [960, 420];
 const box = { left: 70, right: 890, top: 66, bottom: 370 };
 
-/** The chart as a picture of its own, without styles or scripts. */
+/** The chart as a standalone picture, without styles or scripts. */
 export const chartSvg = (spec: ChartSpec, colors: Colors, subtitle: string): string => {
   const drawing: Drawing = { spec, colors, scales: scalesOf(spec) };
   return [

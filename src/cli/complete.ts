@@ -16,8 +16,8 @@ export const wantedAt = (line: readonly string[]): Wanted => {
   const typed = line.at(-1) ?? '';
   const before = line.slice(0, -1);
   const [first, second] = before;
-  if (first === undefined) return plain(typed, typed.startsWith('-') ? globalOptions : names());
-  if (first === 'help') return plain(typed, second === undefined ? names() : subcommands(second));
+  if (first === undefined) return plain(typed, typed.startsWith('-') ? globalOptions : names(typed));
+  if (first === 'help') return plain(typed, second === undefined ? names(typed) : subcommands(second));
   const own = commands.find(({ name, alias }) => name === first || alias === first);
   if (!Object.hasOwn(groups, first)) return own ? inCommand(own, before.slice(1), typed) : plain(typed, []);
   if (second === undefined && !typed.startsWith('-')) return plain(typed, subcommands(first));
@@ -31,13 +31,20 @@ const globalOptions: readonly Candidate[] = [helpOption, { value: '--version', h
 
 const plain = (typed: string, words: readonly Candidate[]): Wanted => ({ words, lookUp: null, typed });
 
-const names = (): Candidate[] => [
+const names = (typed: string): Candidate[] => [
   ...commands
     .filter(({ name }) => !name.includes(' ') && !Object.hasOwn(groups, name))
-    .map(({ name, summary }) => ({ value: name, help: summary })),
+    .flatMap(({ name, alias, summary }) => [
+      { value: name, help: summary },
+      ...(alias === undefined ? [] : aliasesAt(typed, [alias], summary)),
+    ]),
   ...Object.entries(groups).map(([value, help]) => ({ value, help })),
   { value: 'help', help: 'Show help for a command' },
 ];
+
+/** Other names are offered only to someone who types them, so that a list has each thing once. */
+const aliasesAt = (typed: string, aliases: readonly string[], help: string): Candidate[] =>
+  /[^-]/.test(typed) ? aliases.filter((alias) => alias.startsWith(typed)).map((value) => ({ value, help })) : [];
 
 const subcommands = (group: string): Candidate[] =>
   commands
@@ -51,11 +58,16 @@ const inCommand = (command: Command, before: readonly string[], typed: string): 
   if (inline) return suggested(find(command, inline[1]!)?.suggest, inline[2]!);
   if (!isOver && typed.startsWith('-')) {
     const options = command.options.filter((option) => option.repeatable || !given.has(option.name));
-    return plain(typed, [...options.map((option) => ({ value: optionFlag(option), help: option.help })), helpOption]);
+    return plain(typed, [...options.flatMap((option) => optionNames(option, typed)), helpOption]);
   }
   const positional = command.positionals[args.length] ?? repeatedOf(command);
   return suggested(positional?.name === 'value' ? valuesOf(args[0] ?? '') : positional?.suggest, typed);
 };
+
+const optionNames = (option: CommandOption, typed: string): Candidate[] => [
+  { value: optionFlag(option), help: option.help },
+  ...aliasesAt(typed, aliasFlags(option), option.help),
+];
 
 /** Reads the words of a command that are complete. `open` is an option that waits for its value. */
 const read = (command: Command, words: readonly string[]) => {
@@ -77,7 +89,9 @@ const read = (command: Command, words: readonly string[]) => {
 };
 
 const find = ({ options }: Command, word: string): CommandOption | undefined =>
-  options.find((option) => [optionFlag(option), ...(option.aliases ?? []).map((alias) => `--${alias}`)].includes(word));
+  options.find((option) => [optionFlag(option), ...aliasFlags(option)].includes(word));
+
+const aliasFlags = ({ aliases = [] }: CommandOption): string[] => aliases.map((alias) => `--${alias}`);
 
 /** The values of a key in the config file. */
 const valuesOf = (key: string): Suggestions | undefined => {

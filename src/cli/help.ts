@@ -183,9 +183,22 @@ const render = ({ usage, summary, alias, sections, examples }: Help, columns: nu
       ...entries.flatMap(lines),
       ...(note === undefined ? [] : ['', ...wrap(note, columns)]),
     ]),
-    ...(examples.length > 0 ? [examples] : []),
+    ...(examples.length > 0 ? [examples.flatMap((line) => exampleRows(line, columns))] : []),
   ];
   return `${parts.map((part) => part.join('\n')).join('\n\n')}\n`;
+};
+
+/** Breaks a command between its arguments, so that it can be copied. */
+const exampleRows = (line: string, columns: number): string[] => {
+  if (line.length <= columns) return [line];
+  const rows: string[] = [];
+  for (const argument of line.trim().match(/(?:"[^"]*"|\S)+/g) ?? []) {
+    const last = rows.at(-1);
+    if (last !== undefined && last.length + argument.length + 3 <= columns)
+      rows[rows.length - 1] = `${last} ${argument}`;
+    else rows.push(`${last === undefined ? '  ' : '    '}${argument}`);
+  }
+  return rows.map((row, index) => (index < rows.length - 1 ? `${row} \\` : row));
 };
 
 /** Every character of the help takes one column. */

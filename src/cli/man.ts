@@ -65,7 +65,7 @@ const exitCodes = [
   ['129, 130, 143', 'Interrupted by SIGHUP, SIGINT or SIGTERM.'],
 ] as const;
 
-/** The options of ralph have a section of their own. */
+/** The options of ralph are in a separate section. */
 const aboutCommand = (command: Command): string[] => {
   const { name, alias, positionals, options, summary } = command;
   const args = positionals.map(positionalText);

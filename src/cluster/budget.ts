@@ -2,8 +2,9 @@ import type { Held } from './claims.ts';
 import type { Database, Sql } from './database.ts';
 
 /*
- * The ledger has a row for each iteration of each attempt: what its agent has reported so far. What is reserved is not in
- * the ledger. Everything here locks the change first, then the ledger, then the budget, as taking a change does.
+ * The table "spool.ledger" contains the spending: a row for each iteration of each attempt, with what its agent has
+ * reported so far, but not what is reserved. Locks are taken in the same order as by a worker that takes a change: the
+ * change, its spending, the budget.
  */
 
 /** An iteration of an attempt. */

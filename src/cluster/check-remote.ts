@@ -8,7 +8,7 @@ import { storeFiles } from '../git/stored-files.ts';
 
 /**
  * Checks that a remote accepts what workers push: refs below refs/spool, all or nothing, and only if it has the commits
- * that are expected. Creates and deletes two refs of its own. Returns the reason if something is missing.
+ * that are expected. Creates and deletes two refs for this. Returns the reason if something is missing.
  */
 export const checkRemote = async (url: string): Promise<string | null> => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-remote-'));

@@ -1,7 +1,7 @@
 /*
  * The second migration: a claim is one call of spool.claim, and costs the same with one worker and one change as with a
  * thousand workers and ten thousand changes. It is a function for two reasons: a claim is one round trip, and the function
- * has planner settings of its own. Without them, Postgres sorts the whole queue for each claim until the tables have been
+ * has its own planner settings. Without them, Postgres sorts the whole queue for each claim until the tables have been
  * analyzed. Released, so it is never changed: a new claim gets a new name, because older workers call this one.
  */
 

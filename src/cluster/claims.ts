@@ -98,7 +98,7 @@ export const wasLost = async (sql: Sql, { project, id, epoch }: Held, since: num
   return attempts.length > 0 && attempts.every(({ outcome }) => outcome === 'lost');
 };
 
-/** Records that a push of this attempt was refused, by the database or by the remote. */
+/** Records that a push of this attempt was rejected, by the database or by the remote. */
 export const countRefusal = (sql: Sql, { project, id, epoch }: Held, why: string): Promise<unknown> =>
   sql.query(
     `update spool.attempt set refused = refused + 1, detail = $4 where project = $1 and change = $2 and epoch = $3`,

@@ -55,7 +55,7 @@ export const openClone = async (
   const failed = (why: string) => ({ why, isTemporary: false });
   if (!(await mirrorHasCommit(remote, base.commit)))
     return failed(
-      `${base.branch} on the remote does not have ${base.commit.slice(0, 7)} any more, from which it starts: queue it again`,
+      `${base.branch} on the remote no longer contains ${base.commit.slice(0, 8)}, from which the change starts: queue it again`,
     );
   const problem = await cloneMirror(remote, {
     folder: top,

@@ -10,7 +10,7 @@ export interface Counters {
   costUsd: number;
   /** Claims that it has lost. */
   lost: number;
-  /** Pushes that were refused because another worker owns the change. */
+  /** Pushes that were rejected because another worker owns the change. */
   refused: number;
   /** Attempts by their outcome. */
   readonly ended: Map<string, number>;
@@ -148,7 +148,7 @@ const render = ({ worker, counters, status }: MetricsOptions, queue: QueueFigure
     {
       name: 'spool_worker_refused_pushes_total',
       type: 'counter',
-      help: 'Pushes that were refused because another worker owns the change.',
+      help: 'Pushes that were rejected because another worker owns the change.',
       samples: one(counters.refused),
     },
     {
@@ -198,7 +198,7 @@ const metricsOf = (queue: QueueFigures): Metric[] => [
   {
     name: 'spool_queue_refused_pushes_total',
     type: 'counter',
-    help: 'Pushes of all workers that were refused because another worker owns the change.',
+    help: 'Pushes of all workers that were rejected because another worker owns the change.',
     samples: [[{}, queue.refused]],
   },
   {

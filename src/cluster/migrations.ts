@@ -6,7 +6,7 @@ import { grantRights } from './roles.ts';
 
 /*
  * A migration is never changed once it is released, and it keeps older workers running: it adds tables, and columns that
- * have a default. Whatever older workers must not see goes in a new table.
+ * have a default. What older workers must not see goes in a new table.
  */
 const migrations: readonly string[] = [
   `

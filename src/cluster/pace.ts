@@ -3,7 +3,7 @@
  * the number of workers, and must not.
  */
 
-const leastMs = 2000;
+const minMs = 2000;
 const perWorkerMs = 20;
 
 /**
@@ -11,7 +11,7 @@ const perWorkerMs = 20;
  * together look about fifty times a second at most, until each of them looks three times per lease.
  */
 export const pollDelayMs = ({ workers, leaseMs }: { readonly workers: number; readonly leaseMs: number }): number => {
-  const meanMs = Math.max(leastMs, Math.min(workers * perWorkerMs, leaseMs / 3));
+  const meanMs = Math.max(minMs, Math.min(workers * perWorkerMs, leaseMs / 3));
   return meanMs * (0.75 + Math.random() / 2);
 };
 

@@ -163,7 +163,7 @@ const copyWork = async (mirror: string, top: string, change: string): Promise<Co
   const damage = await whyNoRepository(top);
   if (damage !== null) return damaged(damage);
   const found = await findRef(top, branch);
-  // A branch that cannot be read is not one that does not exist: the state must not be pushed without its commits.
+  // If the branch cannot be read, that does not mean it does not exist: the state must not be pushed without its commits.
   if (!found.ok) return damaged(found.why);
   const problem = await fetchFromClone(mirror, top, [
     ...(found.exists ? [`+${branch}:${own}/branch`] : []),

@@ -16,7 +16,7 @@ export interface FencePush {
 
 export type PushedFence =
   | { readonly kind: 'pushed' }
-  /** Another worker owns the change: the database or the remote has refused the push. */
+  /** Another worker owns the change: the database or the remote has rejected the push. */
   | { readonly kind: 'lost'; readonly why: string }
   /** Someone else has changed the branch, or an agent has damaged the clone: it never succeeds. */
   | { readonly kind: 'conflict'; readonly why: string }
@@ -41,7 +41,7 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
   if (pushed.kind === 'denied')
     return {
       kind: 'conflict',
-      why: `the remote refuses what the worker pushes to ${branchOf(claim.id)}: ${pushed.why}`,
+      why: `the remote rejected what the worker pushed to ${branchOf(claim.id)}: ${pushed.why}`,
     };
   const read = await readRemoteRefs(remote, [fenceRef(claim.id)]);
   if (!read.ok) return { kind: 'failed', why: pushed.why };
@@ -58,7 +58,7 @@ export const pushFence = async (database: Database, remote: Remote, push: FenceP
     : { kind: 'failed', why: pushed.why };
 };
 
-/** Whether it can be counted or not, the push was refused. */
+/** The push was rejected, even if it cannot be counted. */
 const refuse = async (database: Database, claim: Claim, why: string): Promise<PushedFence> => {
   await countRefusal(database, claim, why).catch(() => {});
   return { kind: 'lost', why };

@@ -16,9 +16,9 @@ export interface RepeatOptions {
 }
 
 /** The shortest pause between two calls. */
-const leastMs = 50;
+const minPauseMs = 50;
 
-/** Calls `work` at once, and then again and again until it is stopped, one call at a time. */
+/** Calls `work` at once and then repeatedly until it is stopped, one call at a time. */
 export const repeat = (work: () => Promise<void>, options: RepeatOptions): Repeated => {
   const { everyMs, fromStart = false, onError = () => {} } = options;
   const stopped = new AbortController();
@@ -27,7 +27,7 @@ export const repeat = (work: () => Promise<void>, options: RepeatOptions): Repea
       const startedMs = performance.now();
       await work().catch(onError);
       const passedMs = fromStart ? performance.now() - startedMs : 0;
-      const pauseMs = Math.max(leastMs, everyMs - passedMs);
+      const pauseMs = Math.max(minPauseMs, everyMs - passedMs);
       await sleep(pauseMs, stopped.signal, { ref: false });
     }
   })();

@@ -24,12 +24,12 @@ export type TakenFence =
   | { readonly kind: 'unstored'; readonly why: string }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** How often a fence is taken again if the previous owner pushed meanwhile. */
+/** How often a fence is taken again if the previous owner has pushed in the meantime. */
 const maxTries = 5;
 
 /**
- * Replaces the fence of the previous owner. What that owner has pushed until then is what this one continues. Calls
- * `onRaised` if the claim gets a higher epoch.
+ * Replaces the fence of the previous owner, and continues from the last state that it pushed. Calls `onRaised` if the
+ * claim gets a higher epoch.
  */
 export const takeFence = async (
   database: Database,
@@ -112,7 +112,7 @@ interface FoundFence {
 
 /**
  * Reads the fence and the branch of a change, and fetches both into the mirror. `changed` if another worker has pushed
- * meanwhile.
+ * in the meantime.
  */
 const readFence = async (
   remote: Remote,

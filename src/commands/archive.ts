@@ -40,7 +40,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const branch = await branchToLand(project, change, invocation);
   if (branch !== null) throw userError('not-landed', id, branch, commandLine('spool', 'land', id));
   const [edit] = await agentEdits(project, change, env);
-  if (edit !== undefined) throw userError('unsettled-goal', id, edit);
+  if (edit !== undefined) throw userError('unaccepted-goal', id, edit);
   const { done, total } = countTasks(readTasks(change, project.root) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);
   if (!rawFlags.force) await checkProof(project, change, invocation);

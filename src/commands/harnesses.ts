@@ -1,8 +1,9 @@
 import { safeJson } from '../text/controls.ts';
+import type { Options } from '../config/flags.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
-import { defaultModeOf, modesOf } from '../harness/modes.ts';
+import { capabilitiesIn, chooseMode, defaultModeOf, modesOf } from '../harness/modes.ts';
 import { harnesses } from '../harness/registry.ts';
 import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../harness/program.ts';
 import { versionOf } from '../harness/version.ts';
@@ -23,7 +24,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const used = agentsOf(options)[0]!.harness;
   const found = await Promise.all(
     [...harnesses, ...customHarnesses].map(async (harness) => ({
-      ...(await inspect(harness, lookup)),
+      ...(await inspect(harness, lookup, options)),
       default: harness.name === used,
     })),
   );
@@ -33,8 +34,18 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
 };
 
 /** Finds out whether and where a harness is installed. */
-const inspect = async (harness: Harness, lookup: Lookup) => {
-  const { name, title, install, capabilities, custom } = harness;
+const inspect = async (
+  harness: Harness,
+  lookup: Lookup,
+  { agentMode, sandbox }: Pick<Options, 'agentMode' | 'sandbox'>,
+) => {
+  const { name, title, install, custom } = harness;
+  const { mode } = chooseMode(harness, {
+    wanted: agentMode,
+    isSandboxed: sandbox,
+    isWorker: false,
+    platform: process.platform,
+  });
   const path = agentProgram(harness, lookup);
   const env = childEnvironment(askingEnvironment(lookup));
   const version = path && !custom ? await versionOf({ binary: path, env }) : null;
@@ -42,15 +53,16 @@ const inspect = async (harness: Harness, lookup: Lookup) => {
   return {
     name,
     title,
-    own: custom?.command ?? null,
+    custom: custom?.command ?? null,
     path,
     inProject,
     version,
     install,
-    capabilities,
+    capabilities: capabilitiesIn(harness, mode),
     protocols: protocolsOf(harness),
     modes: modesOf(harness),
     defaultMode: defaultModeOf(harness),
+    mode,
   };
 };
 
@@ -68,8 +80,8 @@ type Found = Awaited<ReturnType<typeof inspect>> & {
 const columnsWith = (redactor: Redactor): Column<Found>[] => [
   {
     title: 'agent',
-    value: ({ name, own, default: isDefault }) =>
-      `${name}${own === null ? '' : ` (custom: ${visible(own)})`}${isDefault ? ' (default)' : ''}`,
+    value: ({ name, custom, default: isDefault }) =>
+      `${name}${custom === null ? '' : ` (custom: ${visible(custom)})`}${isDefault ? ' (default)' : ''}`,
     min: 18,
   },
   {

@@ -92,7 +92,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   if (missed.length > 0) throw userError('rewind-incomplete', listed(missed), undo);
 };
 
-/** Says which commits are still on the branch although their files were rewound, and how to drop them. */
+/** Says which commits are still on the branch although their files were rewound, and how to undo them. */
 const showLaterCommits = async ({ saved, target, cwd, terminal }: RewindRequest): Promise<void> => {
   const later = /^\d+$/.test(target.name) ? await commitsAfter(saved, Number(target.name)) : null;
   if (later === null) return;
@@ -104,7 +104,7 @@ const showLaterCommits = async ({ saved, target, cwd, terminal }: RewindRequest)
   terminal.answer(
     base === null
       ? `${still}, among other commits.`
-      : `${still}.\nDrop ${count === 1 ? 'it' : 'them'} and keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}`,
+      : `${still}.\nUndo the ${count === 1 ? 'commit' : 'commits'}, keep the files: ${commandLine('git', ...folder, 'reset', base.slice(0, 12))}`,
   );
 };
 

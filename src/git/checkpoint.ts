@@ -28,8 +28,8 @@ export interface Checkpoints {
    */
   ranges(): Promise<readonly DiffRange[] | null>;
   /**
-   * Saves the work tree before an iteration; as checkpoint 0 if it is the first one. `isGates`: the gate of the iteration
-   * before has changed it, and nobody else.
+   * Saves the work tree before an iteration; as checkpoint 0 if it is the first one. `isGates`: only the gate of the last
+   * iteration has changed it.
    */
   before(iteration: number, treeId: string, isGates?: boolean): Promise<void>;
   /** Returns the commit; null if git fails. */
@@ -43,8 +43,8 @@ export interface CheckpointRun {
   readonly change: string;
   readonly run: string;
   /** The last recorded iteration. Later checkpoints belong to an interrupted iteration, which is repeated. */
-  readonly finished: number;
-  /** Whether the run may have checkpoints already: nobody can know the id of a new run before. */
+  readonly finishedIterations: number;
+  /** Whether the run may already have checkpoints. A new run has none, because its id cannot be known in advance. */
   readonly isResumed: boolean;
   /** Called with each checkpoint before its ref exists. */
   readonly record: (checkpoint: Checkpoint) => void;
@@ -57,10 +57,10 @@ export interface CheckpointRun {
  */
 export const openCheckpoints = async (
   tree: WorkTree,
-  { change, run, finished, isResumed, record }: CheckpointRun,
+  { change, run, finishedIterations, isResumed, record }: CheckpointRun,
 ): Promise<Checkpoints> => {
   const known = isResumed ? await listCheckpoints(tree, change, run) : [];
-  const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
+  const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finishedIterations);
   const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
   let start = known.find(({ name }) => name === '0')?.commit ?? null;
   /** Or its commit, if that is all that is known. */
@@ -181,7 +181,7 @@ export const createBackup = async (
   return (await setRef(tree, refOf(change, run, name), commit)) ? { name, run, commit } : null;
 };
 
-/** Where the files of an iteration that has not finished are. Not a checkpoint: it is replaced again and again. */
+/** Where the files of an unfinished iteration are. Not a checkpoint: it is replaced while the iteration runs. */
 export const workRef = (change: string): string => `refs/spool-work/${refSafe(change)}`;
 
 export interface UnfinishedWork {

@@ -13,8 +13,8 @@ export const hooksInTree = async (root: string): Promise<string[]> => {
   const { code, stdout } = await git(['rev-parse', ...asked], { cwd: root, hooks: true });
   const [hooks, common] = toUtf8(stdout).split('\n');
   if (code !== 0 || !hooks || !common) return [];
-  const gitFolder = resolve(root, common);
-  return hookFolders(resolve(root, hooks)).filter((folder) => isWithin(folder, root) && !isWithin(folder, gitFolder));
+  const gitDir = resolve(root, common);
+  return hookFolders(resolve(root, hooks)).filter((folder) => isWithin(folder, root) && !isWithin(folder, gitDir));
 };
 
 /**

@@ -19,7 +19,7 @@ const reasonIn = (text: string): string => {
 
 const problem = /^(?:fatal|error): /;
 
-/** git lists files on lines of their own, in every language. */
+/** git lists each file on a separate line, in every language. */
 export const filesIn = (text: string): string[] =>
   text
     .split('\n')

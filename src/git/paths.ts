@@ -32,7 +32,7 @@ export const statsOfName = (root: string, name: string): Stats | undefined => {
   return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
 };
 
-/** Like lstat, also behind links in parent folders. Returns undefined if the file is gone or unreachable. */
+/** Like lstat, and works behind links in parent folders. Returns undefined if the file is gone or unreachable. */
 export const statsAt = (root: string, name: string): Stats | undefined => {
   try {
     return lstatSync(pathOf(root, name), { throwIfNoEntry: false });

@@ -98,7 +98,7 @@ export const pushRefs = async (remote: Remote, refs: readonly PushedRef[]): Prom
   return rejected.length > 0 ? { kind: 'denied', why } : { kind: 'unknown', why };
 };
 
-/** What git says about a ref that another process has changed meanwhile. */
+/** What git says about a ref that another process has changed in the meantime. */
 const moved = /stale info|cannot lock ref|failed to update ref|incorrect old value|reference already exists/;
 
 const reasonIn = (line: string): string => line.split('\t')[2] ?? line;

@@ -25,7 +25,7 @@ export type Copied =
   | { readonly ok: false; readonly why: string };
 
 /**
- * Checks a commit out in a repository of its own, on the branch `review`. A linked work tree would share branches and
+ * Checks a commit out in a separate repository, on the branch `review`. A linked work tree would share branches and
  * other refs with the repository; this copy only reads its objects. The files are read-only, the folders are not: tests
  * may write new files.
  */

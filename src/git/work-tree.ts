@@ -39,16 +39,16 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
   if (!mayHaveRepository(cwd)) return { kind: 'none' };
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
-  const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
+  const [root, index, gitDir, exclude] = toUtf8(stdout).split('\n');
   if (code === 0 && root && !isInWorkTree(cwd, root))
     return { kind: 'refused', why: `the work tree is ${root}, which does not contain ${cwd} (core.worktree)` };
-  if (code === 0 && root && index && gitFolder && exclude)
+  if (code === 0 && root && index && gitDir && exclude)
     return {
       kind: 'found',
       tree: {
         root,
         index: resolve(cwd, index),
-        gitDir: resolve(cwd, gitFolder),
+        gitDir: resolve(cwd, gitDir),
         exclude: resolve(cwd, exclude),
         dotGit: dotGitSignature(root),
         tempIndex,
@@ -81,8 +81,8 @@ export const gitDirOf = async (cwd: string): Promise<string | null> => {
 
 /** The repository that git uses in a folder, as real paths. */
 export interface Repository {
-  readonly gitFolder: string;
-  /** Equals `gitFolder`, except in a linked work tree. */
+  readonly gitDir: string;
+  /** Equals `gitDir`, except in a linked work tree. */
   readonly sharedFolder: string;
   readonly root: string;
 }
@@ -97,11 +97,11 @@ export interface FoundRepository {
 export const repositoryAt = async (cwd: string): Promise<FoundRepository> => {
   if (!mayHaveRepository(cwd)) return { repository: null, gitDir: null };
   const { code, stdout } = await git(['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel'], { cwd });
-  const [gitFolder, sharedFolder, root] = toUtf8(stdout).split('\n');
-  const gitDir = gitFolder ? resolve(cwd, gitFolder) : null;
+  const [dir, sharedFolder, root] = toUtf8(stdout).split('\n');
+  const gitDir = dir ? resolve(cwd, dir) : null;
   if (code !== 0 || gitDir === null || !sharedFolder || !root) return { repository: null, gitDir };
   const [own, shared] = [gitDir, resolve(cwd, sharedFolder)].map(realPath);
-  return { repository: { gitFolder: own!, sharedFolder: shared!, root: realPath(root) }, gitDir };
+  return { repository: { gitDir: own!, sharedFolder: shared!, root: realPath(root) }, gitDir };
 };
 
 /** Returns false if `core.worktree` leads git to a folder that does not contain `cwd`. */
@@ -120,20 +120,20 @@ const isSameFolder = (one: string, other: string): boolean => {
  * `core.worktree`, except in a submodule, and for a `commondir` or a `.git` file that names the repository of another
  * folder.
  */
-export const isOwnRepository = ({ gitFolder, sharedFolder, root }: Repository): boolean => {
+export const isOwnRepository = ({ gitDir, sharedFolder, root }: Repository): boolean => {
   const dotGit = join(root, '.git');
-  if (gitFolderAt(dotGit) !== gitFolder) return false;
-  if (gitFolder === sharedFolder) return basename(gitFolder) !== '.git' || dirname(gitFolder) === root;
-  const registered = firstLine(join(gitFolder, 'gitdir'));
+  if (gitDirAt(dotGit) !== gitDir) return false;
+  if (gitDir === sharedFolder) return basename(gitDir) !== '.git' || dirname(gitDir) === root;
+  const registered = firstLine(join(gitDir, 'gitdir'));
   return (
-    dirname(gitFolder) === join(sharedFolder, 'worktrees') &&
+    dirname(gitDir) === join(sharedFolder, 'worktrees') &&
     registered !== null &&
-    realPath(resolve(gitFolder, registered)) === dotGit
+    realPath(resolve(gitDir, registered)) === dotGit
   );
 };
 
 /** Returns the git folder that a `.git` is or leads to; null if it leads nowhere. */
-const gitFolderAt = (dotGit: string): string | null => {
+const gitDirAt = (dotGit: string): string | null => {
   const stats = statSync(dotGit, { throwIfNoEntry: false });
   if (stats?.isDirectory()) return realPath(dotGit);
   const named = /^gitdir: (.+)$/.exec(firstLine(dotGit) ?? '')?.[1];

@@ -104,7 +104,7 @@ export const openGoal = ({ project, change, commands }: GoalRequest): Goal => {
           .map(keyName),
         ...commands
           .filter((command) => !isGuarded(command))
-          .map((command) => `nothing of "${redactor.beginningOf(command, maxCommandLength)}"`),
+          .map((command) => `no files of "${redactor.beginningOf(command, maxCommandLength)}"`),
       ];
     },
   };

@@ -39,7 +39,7 @@ export interface Guard {
   /** Nothing was guarded before, or only for other commands: the current version of what decides these is expected. */
   readonly isNew: boolean;
   /** What differed when the guard was opened. */
-  readonly unsettled: readonly Tampering[];
+  readonly unaccepted: readonly Tampering[];
   /** Short names of what is guarded, without secrets. */
   names(redactor: Redactor): string[];
   /** Whether a version of a file is the expected one, or an edit of the user since the last agent ended. */
@@ -71,14 +71,14 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   const memory = opened.working && committedSince ? await withCommits(opened, goal, committedSince) : opened;
   return {
     isNew: saved === null || !isSameList(saved.commands, commands),
-    unsettled: unsettledIn(memory, goal),
+    unaccepted: unacceptedIn(memory, goal),
     names: goal.names,
     ...watchGoal(goal, folder, memory),
   };
 };
 
 /** Compares the goal with the memory, and saves the memory whenever it changes. */
-const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isNew' | 'unsettled' | 'names'> => {
+const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isNew' | 'unaccepted' | 'names'> => {
   let memory = opened;
   const accept = () => {
     memory = acceptedIn(folder, memory);
@@ -137,7 +137,7 @@ const acceptedIn = (folder: string, memory: Memory): Memory => {
 };
 
 /** Edits since the last agent ended are those of the user, unless Spool was killed before it ended. */
-const unsettledIn = (memory: Memory, goal: Goal): Tampering[] => {
+const unacceptedIn = (memory: Memory, goal: Goal): Tampering[] => {
   if (isEmpty(memory)) return [];
   return differencesNow(memory.working ? memory : expectEdits(memory, wholeState(goal, memory)), goal);
 };
@@ -161,13 +161,13 @@ const tasksOf = ({ tasksKey, taskTitles, parentTasks }: Goal) => ({ tasksKey, ta
  * Returns what an agent has changed in the documents of a change, as far as it was neither restored nor accepted. Changes
  * nothing.
  */
-export const unsettledDocuments = (request: GuardRequest): Tampering[] => {
+export const unacceptedDocuments = (request: GuardRequest): Tampering[] => {
   const saved = loadMemory(request.folder);
   if (saved === null) return [];
   const goal = openGoal(request);
   const accepted = readAccepted(request.folder);
   const known = withTasksOf(saved, goal);
-  const differences = unsettledIn(accepted === null ? known : withAccepted(known, accepted), goal);
+  const differences = unacceptedIn(accepted === null ? known : withAccepted(known, accepted), goal);
   return differences.filter((each) => each.kind === 'task' || !goal.isDecider(each.key));
 };
 

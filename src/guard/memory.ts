@@ -52,7 +52,7 @@ export const emptyMemory = (commands: readonly string[]): Memory => ({
   created: [],
 });
 
-/** Other settings may name another task file. No task of the earlier file has disappeared then. */
+/** If the settings name another task file, expects its tasks: the tasks of the earlier file are not missing. */
 export const withTasksOf = (
   memory: Memory,
   { tasksKey, ...goal }: Pick<GoalState, 'tasksKey' | 'taskTitles' | 'parentTasks'>,

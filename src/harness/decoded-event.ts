@@ -6,6 +6,8 @@ export type DecodedEvent = AgentEvent | (AgentEvent & { readonly type: 'denied' 
 export interface DenialDetails {
   /** What the agent denied by itself. */
   readonly call?: DeniedCall;
+  /** Why Spool denied it. */
+  readonly reason?: string;
   /** What can be done about a denial of Spool. */
   readonly remedy?: Remedy;
 }

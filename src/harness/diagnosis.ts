@@ -60,10 +60,13 @@ export const createDiagnosis = (harness: Harness, options: DiagnosisOptions, onE
         const last = { stdout: lines(stdout), stderr: lines(stderr), hasEvents };
         return onEvent(withAdvice(exitProblem(harness, exitCode!, last), harness, allowAll));
       }
-      if (truncated) onEvent(truncated);
+      if (truncated && !endedBySpool.has(end)) onEvent(truncated);
     },
   };
 };
+
+/** Output that Spool has cut off itself needs no explanation. */
+const endedBySpool: ReadonlySet<TurnEnd['end']> = new Set(['interrupted', 'timed-out', 'out-of-budget']);
 
 /** Joins two texts and returns at least what is searched of the end, and as much more as a secret is long. */
 const lastPart = (before: string, text: string): string => {
@@ -123,14 +126,23 @@ const createDenials = (harness: Harness, { allowAll, redactor, remedyFor }: Diag
     if (names.size < maxNamed) names.add(text);
   };
 
-  const remedy = (found: Remedy | null, tool: string): void => {
-    if (found === null) return name(unruled, tool);
+  const shown = (reason: string): string => redactor.oneLine(reason, maxLine);
+
+  /** Returns the rule to add, if there is one. */
+  const remedy = (found: Remedy | null, tool: string): string | null => {
+    if (found === null) {
+      name(unruled, tool);
+      return null;
+    }
     if ('reason' in found) {
       flagHelps = false;
-      return name(reasons, redactor.oneLine(found.reason, maxLine));
+      name(reasons, shown(found.reason));
+      return null;
     }
     // A rule without its secret would not help.
-    if (redactor.text(found.add) === found.add) name(rules, JSON.stringify(found.add));
+    if (redactor.text(found.add) !== found.add) return null;
+    name(rules, JSON.stringify(found.add));
+    return found.add;
   };
 
   const advice = (): string => {
@@ -144,13 +156,19 @@ const createDenials = (harness: Harness, { allowAll, redactor, remedyFor }: Diag
   };
 
   return {
-    add({ call, remedy: given, ...event }: DecodedEvent & { type: 'denied' } & DenialDetails): AgentEvent {
+    add({ call, remedy: given, reason, ...event }: DecodedEvent & { type: 'denied' } & DenialDetails): AgentEvent {
       const { tool, byRule } = event;
       name(tools, tool);
       if (byRule) flagHelps = false;
-      remedy(given ?? (call && remedyFor?.(call)) ?? null, tool);
+      const suggestedRule = remedy(given ?? (call && remedyFor?.(call)) ?? null, tool);
       const message = `${notAllowed(harness.title, [...tools])}${advice()}`;
-      return { ...event, message, ...(flagHelps && { allowAllHelps: true }) };
+      return {
+        ...event,
+        ...(reason !== undefined && { reason: shown(reason) }),
+        ...(suggestedRule !== null && { suggestedRule }),
+        message,
+        ...(flagHelps && { allowAllHelps: true }),
+      };
     },
   };
 };

@@ -16,7 +16,10 @@ export interface Harness {
   readonly output: Output;
   /** Set if it speaks the Agent Client Protocol, in which it can stay running between iterations. */
   readonly acp?: Acp;
-  /** What its output reports. `denials`: a refused tool is reported even if the agent continues and exits with 0. */
+  /**
+   * What its output reports. `denials`: a denied tool is reported even if the agent continues and exits with 0.
+   * `capabilitiesIn` returns what it reports in one mode.
+   */
   readonly capabilities: readonly Capability[];
   /** How to check whether the user is signed in. */
   readonly auth?: Auth;
@@ -47,6 +50,8 @@ interface Acp {
   readonly only?: true;
   /** Unless the user chooses another. */
   readonly defaultMode: AgentMode;
+  /** What it reports by the protocol, if that differs from what its CLI reports. */
+  readonly capabilities?: readonly Capability[];
   /** Called for each process, with the environment that it would get and the job of its first turn. */
   readonly start: (env: NodeJS.ProcessEnv, job: Pick<Job, 'model' | 'allowAll'>) => AcpStart | Promise<AcpStart>;
   /** The ID of the mode to work in, if it has several: one in which it asks for permissions. */

@@ -21,6 +21,14 @@ export const modesOf = ({ acp }: Pick<Harness, 'acp'>): readonly AgentMode[] => 
 
 export const defaultModeOf = ({ acp }: Pick<Harness, 'acp'>): AgentMode => acp?.defaultMode ?? 'cold';
 
+/** Whether an agent is prompted by the Agent Client Protocol in a mode. */
+export const speaksAcp = ({ acp }: Pick<Harness, 'acp'>, mode: AgentMode): boolean =>
+  acp !== undefined && (acp.only === true || mode !== 'cold');
+
+/** What an agent reports in a mode. */
+export const capabilitiesIn = (harness: Pick<Harness, 'acp' | 'capabilities'>, mode: AgentMode) =>
+  (speaksAcp(harness, mode) ? harness.acp?.capabilities : undefined) ?? harness.capabilities;
+
 /** Returns the mode in which an agent runs. */
 export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): ChosenMode => {
   const { wanted } = circumstances;
@@ -29,6 +37,15 @@ export const chooseMode = (harness: Harness, circumstances: ModeCircumstances): 
   const why = obstacle(harness, circumstances);
   // The user need not know about a default that does not apply.
   return why === null ? { mode, why } : { mode: 'cold', why: wanted === null ? null : why };
+};
+
+/** Says why an agent runs in the mode that `chooseMode` returns, whether or not the user wants another. */
+export const reasonForMode = (harness: Harness, circumstances: ModeCircumstances): string => {
+  const { wanted } = circumstances;
+  const why = (wanted ?? defaultModeOf(harness)) === 'cold' ? null : obstacle(harness, circumstances);
+  if (why !== null) return why;
+  if (wanted !== null) return 'your setting';
+  return harness.acp ? 'its default' : 'its only mode';
 };
 
 const obstacle = (harness: Harness, { isSandboxed, isWorker, platform }: ModeCircumstances): string | null => {

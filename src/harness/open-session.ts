@@ -1,9 +1,10 @@
+import { speaksAcp } from './modes.ts';
 import type { AgentSession, OpenSession } from './session.ts';
 import { openSpawned } from './spawned.ts';
 
 /** Opens a session with an agent CLI, in the mode that the scope names. */
 export const openSession: OpenSession = (harness, scope) =>
-  harness.acp && (harness.acp.only || scope.mode !== 'cold') ? openLater(harness, scope) : openSpawned(harness, scope);
+  speaksAcp(harness, scope.mode) ? openLater(harness, scope) : openSpawned(harness, scope);
 
 /** The protocol is loaded when it is used. */
 const openLater: OpenSession = (harness, scope) => {

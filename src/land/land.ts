@@ -48,7 +48,7 @@ export const land = async (request: LandRequest): Promise<string> => {
   try {
     const { commit, proof } = await rehearse(landing);
     if ((await commitsBeyond(project.root, baseTip, commit)) === 0)
-      return `Nothing to land: ${base} has what is on ${branch} already.`;
+      return `Nothing to land: ${base} already contains ${branch}.`;
     if (proof !== null && !(await mayLandUnproven(landing, proof))) return 'Cancelled.';
     if (request.dryRun) return `Would land ${change} on ${base}: ${await sizeOf(landing, [baseTip, commit])}.`;
     await fastForwardBase(landing, commit);

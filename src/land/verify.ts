@@ -91,7 +91,16 @@ const runCommands = async (
 ): Promise<CommandResult[]> => {
   const { project, change, env, staging, settings, stopSignals, say } = landing;
   const { options, proof } = settings;
-  const place = { root, worktree: staging, env, sandbox, redactor, stopSignals, options, timeLeftMs: () => Infinity };
+  const verifyContext = {
+    root,
+    worktree: staging,
+    env,
+    sandbox,
+    redactor,
+    stopSignals,
+    options,
+    timeLeftMs: () => Infinity,
+  };
   const logFile = landLog(project, change);
   const deciding = deciderHashes(root, commands);
   const results: CommandResult[] = [];
@@ -100,7 +109,7 @@ const runCommands = async (
     checkTrusted(landing, root);
     say(`Verifying: ${redactor.text(command)}`);
     const tag = `${tagForPath(staging)}/verify`;
-    const result = await runVerify(place, { command, tag, logFile, reports: proof?.reports ?? null });
+    const result = await runVerify(verifyContext, { command, tag, logFile, reports: proof?.reports ?? null });
     throwIfStopped(stopSignals);
     if (!hasPassed(result))
       throw userError('land-verify-failed', redactor.text(command), relative(project.root, logFile));

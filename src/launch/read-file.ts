@@ -6,7 +6,7 @@ interface ReadOptions {
 }
 
 /**
- * Returns null if the file is not allowed, or becomes shorter meanwhile. `readFileSync` does the same, but Node would
+ * Returns null if the file is not allowed, or becomes shorter while it is read. `readFileSync` does the same, but Node would
  * have to compile more of itself.
  */
 export const readFile = (

@@ -18,7 +18,7 @@ export interface BackgroundProcess {
   release(): void;
 }
 
-/** Starts this program again, in a session of its own: neither Ctrl-C nor the end of the terminal reaches it. */
+/** Starts this program again, in a new session: neither Ctrl-C nor the end of the terminal reaches it. */
 export const startBackground = <Answer>(start: BackgroundStart<Answer>): BackgroundProcess => {
   const { args, cwd, env, output, onMessage } = start;
   const child = spawnSpool(args, {

@@ -14,6 +14,11 @@ export interface LeftOver {
   readonly ended: number;
   /** New processes that are taken for helpers of the agent, such as language servers, and still run. */
   readonly kept: readonly number[];
+  /**
+   * Whether an ended process may have been a server of the agent: a shell that it talked to by pipes. A tool can look the
+   * same, so it was ended. The agent may not start it again.
+   */
+  readonly mayHaveServed: boolean;
 }
 
 /**
@@ -33,8 +38,14 @@ export const takeBaseline = (tag: string): Baseline => {
  * Resolves when nothing is left. Linux only.
  */
 export const endLeftOver = async (tag: string, baseline: Baseline, graceMs = defaultGraceMs): Promise<LeftOver> => {
-  const ended = await terminateAll(() => sortOut(tag, baseline).left, graceMs);
-  return { ended, kept: sortOut(tag, baseline).kept };
+  let mayHaveServed = false;
+  const members = () => {
+    const found = sortOut(tag, baseline);
+    mayHaveServed ||= found.shells.some(talksByPipes);
+    return found.left;
+  };
+  const ended = await terminateAll(members, graceMs);
+  return { ended, kept: sortOut(tag, baseline).kept, mayHaveServed };
 };
 
 const defaultGraceMs = 1000;
@@ -89,18 +100,28 @@ const descendantsOf = (root: number, all: Processes): number[] => {
   return [...found];
 };
 
+interface Sorted {
+  readonly left: number[];
+  readonly kept: number[];
+  /** Those of `left` that the agent itself started as shells in its own process group. */
+  readonly shells: number[];
+}
+
 /** Divides the processes that are newer than the baseline. */
-const sortOut = (tag: string, baseline: Baseline): { left: number[]; kept: number[] } => {
+const sortOut = (tag: string, baseline: Baseline): Sorted => {
   const all = readProcesses();
   const isOld = ({ pid, start }: Process) => baseline.processes.get(pid) === start;
   const left: number[] = [];
   const kept: number[] = [];
+  const shells: number[] = [];
   for (const each of familyOf(tag, all)) {
     if (isOld(each)) continue;
     const top = newestAncestor(each, all, isOld);
-    (top !== null && isHelper(top, all) ? kept : left).push(each.pid);
+    const isHelping = top !== null && isHelper(top, all);
+    (isHelping ? kept : left).push(each.pid);
+    if (top?.pid === each.pid && !isHelping && isInGroupOfParent(top, all)) shells.push(each.pid);
   }
-  return { left, kept };
+  return { left, kept, shells };
 };
 
 /** Returns the new process below an old one that leads to this one; null if its parents are gone. */
@@ -116,8 +137,20 @@ const newestAncestor = (from: Process, all: Processes, isOld: (each: Process) =>
 };
 
 /** Tools are started by a shell or in a process group of their own. */
-const isHelper = (top: Process, all: Processes): boolean =>
-  top.group !== top.pid && top.group === all.get(top.parent)?.group && !startsTools(top.pid);
+const isHelper = (top: Process, all: Processes): boolean => isInGroupOfParent(top, all) && !startsTools(top.pid);
+
+const isInGroupOfParent = ({ pid, parent, group }: Process, all: Processes): boolean =>
+  group !== pid && group === all.get(parent)?.group;
+
+/** Whether its input and its output are pipes or sockets, as those of a server that is spoken to on stdin. */
+const talksByPipes = (pid: number): boolean =>
+  [0, 1].every((file) => {
+    try {
+      return /^(?:pipe|socket):/.test(readlinkSync(`/proc/${pid}/fd/${file}`));
+    } catch {
+      return false;
+    }
+  });
 
 const startsTools = (pid: number): boolean => {
   const program = programOf(pid);

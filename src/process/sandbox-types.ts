@@ -30,7 +30,7 @@ export interface Sandbox {
    */
   enter(command: Command, agent: SandboxedAgent | null): Promise<Entered>;
   /** Name and version, such as "sandbox-runtime 0.0.83". */
-  readonly about: string;
+  readonly description: string;
   /** Returns an unpredictable path for a temporary git index. */
   newFile(): string;
   /** Sets the listener for messages to the user. */

@@ -13,7 +13,7 @@ export interface ProcessScope {
   readonly cwd: string;
   /** Limit which variables reach agents, the commands of a run, and hooks. */
   readonly passLists: readonly PassList[];
-  /** Variables that reach none of them, whatever the lists say. */
+  /** Variables that reach none of them, regardless of the lists. */
   readonly withheld?: readonly string[];
   /**
    * True in Spool itself, where a signal that ends the process has to end git first. False in a program that uses the

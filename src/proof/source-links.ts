@@ -50,7 +50,7 @@ interface Tag {
 /** Returns undefined for a tag that is neither in a comment nor in a title. */
 const testAt = ({ declarations, next, start, at, content }: Tag): Declaration | null | undefined => {
   const previous = declarations[next - 1];
-  // The title of a call may be on a line of its own.
+  // The title of a call may be on a separate line.
   if (previous !== undefined && previous.end >= start + at) return previous;
   const following = declarations[next];
   const isOnLine = following !== undefined && following.start < start + content.length;
@@ -61,7 +61,7 @@ const testAt = ({ declarations, next, start, at, content }: Tag): Declaration | 
   return isInside ? previous : (following ?? null);
 };
 
-/** Also for lines of comments without a mark of their own, and of Python's docstrings. */
+/** Applies to lines of block comments without a mark, and to Python's docstrings. */
 const isCommentAt = (content: string, at: number): boolean => {
   const before = content.slice(Math.max(at - maxLine, 0), at);
   return before.trim() === '' || /(?:^|\s|[;,{(])(?:\/\/|\/?\*|#|--|;|%|<!--|"""|''')/.test(before);

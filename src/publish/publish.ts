@@ -44,7 +44,7 @@ export interface PublishRequest extends ChangeRef {
   readonly stop: AbortSignal;
   /** Prints a line for the user. */
   say(line: string): void;
-  /** Asks a question; null if nobody can answer. */
+  /** Asks a question; null if there is no terminal. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
 }
 

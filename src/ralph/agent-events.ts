@@ -21,6 +21,10 @@ interface Denial {
   readonly tool: string;
   /** A rule of the user forbids it, which --allow-all does not override. */
   readonly byRule?: true;
+  /** Why Spool denied it, without a full stop; missing if the agent did by itself. */
+  readonly reason?: string;
+  /** The permission rule that would allow it. */
+  readonly suggestedRule?: string;
   /** One sentence with everything denied so far and the settings that allow it. */
   readonly message: string;
   /** --allow-all would allow everything denied so far. */

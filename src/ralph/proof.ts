@@ -61,7 +61,7 @@ export interface ScenarioProof extends Pick<Scenario, 'id' | 'title' | 'requirem
   readonly reason: string | null;
   /** What names the scenario, with the results of the last gate. */
   readonly evidence: readonly Evidence[];
-  /** The last proof, also if it is stale; null if there never was one. */
+  /** The last proof, even if it is stale; null if there never was one. */
   readonly proof: Proof | null;
   /** With --red-first: whether the evidence failed, or did not exist, before the run. Missing if it was not tried. */
   readonly redFirst?: 'failed' | 'absent' | 'passed' | 'not-tried';

@@ -100,6 +100,16 @@ export interface Denials {
   readonly message: string;
   /** --allow-all would allow all of it. */
   readonly allowAllHelps?: true;
+  /** Those with a reason or a rule that would allow them, each once; at most ten. */
+  readonly calls?: readonly DenialReason[];
+}
+
+export interface DenialReason {
+  readonly tool: string;
+  /** Why Spool denied it; missing if the agent did by itself. */
+  readonly reason?: string;
+  /** The permission rule that would allow it. */
+  readonly suggestedRule?: string;
 }
 
 /** A step on the ladder of agents. */

@@ -2,7 +2,7 @@ import type { AgentChoice, GatePlan, Limits, Workspace, SettingsAtStart } from '
 import type { AgentSwitch, IterationRecord, TaskCount } from './record.ts';
 import type { DiffStat, Stop, StopReason, Uncommitted, RunEvent } from './events.ts';
 import type { Usage } from './agent-events.ts';
-import type { Requested } from './control.ts';
+import { asksToStop, type Requested } from './control.ts';
 import type { RunTotals } from './totals.ts';
 
 /** The current state of a run, as saved in state.json and shown by reporters. */
@@ -98,6 +98,22 @@ export interface RunResult {
 /** A run with status `running` whose process is gone was interrupted. */
 export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
   view.status === 'running' && !alive ? 'interrupted' : view.status;
+
+/** What a run that is running does instead of working. */
+export type RunPhase = 'paused' | 'waiting' | 'stopping';
+
+/** Returns null for a run that works or has ended. */
+export const phaseOf = ({
+  status,
+  requested,
+  pausedAt,
+  waiting,
+}: Pick<RunView, 'status' | 'requested' | 'pausedAt' | 'waiting'>): RunPhase | null => {
+  if (status !== 'running') return null;
+  if (asksToStop(requested ?? null)) return 'stopping';
+  if (pausedAt) return 'paused';
+  return waiting === null ? null : 'waiting';
+};
 
 /** Whether a run has not ended, or was interrupted: unless its process lives, it can be resumed. */
 export const isResumable = ({ status }: { readonly status: string }): boolean =>

@@ -39,6 +39,11 @@ export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, 
     const columns = terminal.isInteractive ? terminal.columns : maxToolText;
     print(style('cyan', truncate(`  ${toolText(event, { symbols, root: root() })}`, columns, symbols.ellipsis)));
   };
+  const printDenial = ({ tool, reason }: AgentEvent & { type: 'denied' }) => {
+    const columns = terminal.isInteractive ? terminal.columns : maxToolText;
+    const text = `  ! ${oneLine(tool)} denied${reason === undefined ? '' : `: ${oneLine(reason)}`}`;
+    print(style('red', truncate(text, columns, symbols.ellipsis)));
+  };
 
   return {
     endLine: openLine.end,
@@ -51,7 +56,7 @@ export const createAgentLines = (terminal: Terminal, sink: LineSink, { verbose, 
         case 'tool-result':
           return event.failed && !event.denied ? print(style('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
         case 'denied':
-          return print(style('red', `  ! ${oneLine(event.tool)} denied`));
+          return printDenial(event);
         case 'error':
           return log(style('red', `  ! ${oneLine(event.message)}`));
         case 'stderr':

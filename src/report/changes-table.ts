@@ -20,7 +20,7 @@ const columnsFor = (changes: readonly ChangeOverview[], now: Date): readonly Col
     value: ({ lastRun, queued, remote }) =>
       remote?.text ?? (queued ? 'queued' : lastRun === null ? 'never' : statusText(lastRun)),
     style: ({ lastRun, queued, remote }) =>
-      remote ? colorOf(remote.status) : queued ? null : colorOf(lastRun?.status),
+      remote ? colorOf(remote.status) : queued ? null : colorOf(lastRun?.phase ?? lastRun?.status),
   },
   {
     title: '#',

@@ -1,10 +1,13 @@
 import { withoutControls } from '../text/controls.ts';
+import type { TaskCount } from '../ralph/record.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
 import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
 
 /** Shows a run. */
 export interface Display {
   readonly onEvent: OnRunEvent;
+  /** Called before the first iteration if earlier ones are not shown, with the tasks at its start. */
+  readonly joinAt?: (tasks: TaskCount | null) => void;
   /** Shows a line that belongs to no event. */
   readonly warn: (line: string) => void;
   /** Removes what is redrawn, so that others can write below. Called when the run ends in any way, maybe repeatedly. */
@@ -20,9 +23,9 @@ const withoutSecrets = (report: OnRunEvent, redactor: Pick<Redactor, 'data'>): O
 
 /** Removes secrets. */
 export const redacted = (display: Display, redactor: Redactor): Display => ({
+  ...display,
   onEvent: withoutSecrets(display.onEvent, redactor),
   warn: (line) => display.warn(redactor.text(line)),
-  dispose: display.dispose,
 });
 
 /** Removes secrets, and control characters except from `run-started`, whose commands the reporter shows escaped. */

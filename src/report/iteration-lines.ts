@@ -1,6 +1,6 @@
 import type { IterationRecord, TaskCount } from '../ralph/record.ts';
 import { iterationUsage } from '../ralph/usage.ts';
-import { duration, lineChanges, pluralise, widthOf } from '../text/format.ts';
+import { capitalise, duration, lineChanges, pluralise, widthOf } from '../text/format.ts';
 import { costText, shortTokens } from './figures.ts';
 import { oneLine } from './shorten.ts';
 import type { Symbols } from './symbols.ts';
@@ -32,7 +32,7 @@ export const resultText = (record: IterationRecord, tasksBefore: TaskCount | nul
     duration(record.durationMs),
     tasksText(record, tasksBefore),
     workText(record),
-    record.commit?.slice(0, 7) ?? '',
+    record.commit?.slice(0, 8) ?? '',
     costText(usage) || shortTokens(usage),
     record.denied ? `denied: ${oneLine(record.denied.tools.join(', '))}` : '',
   ];
@@ -44,9 +44,7 @@ const verdictOf = (record: IterationRecord): Omit<ResultText, 'facts'> => {
   if (result === 'done') return { style: 'green', verdict: 'Promise accepted' };
   if (result === 'interrupted') return { style: 'yellow', verdict: 'Interrupted' };
   const reason = reasonText(record);
-  return reason === null
-    ? { style: null, verdict: '' }
-    : { style: 'red', verdict: `${reason[0]!.toUpperCase()}${reason.slice(1)}` };
+  return reason === null ? { style: null, verdict: '' } : { style: 'red', verdict: capitalise(reason) };
 };
 
 const maxTitle = 40;

@@ -26,6 +26,10 @@ export const createLiveFigures = ({
   return {
     /** Those before the iteration. */
     tasksAtStart: (): TaskCount | null => tasksAtStart,
+    /** Sets the tasks before an iteration whose earlier events were not counted. */
+    joinAt(count: TaskCount | null): void {
+      tasks = tasksAtStart = count;
+    },
     /** The most important first, as the last ones are left out on a narrow terminal. */
     texts: (): string[] => [
       toolCalls === 0 ? '' : pluralise(toolCalls, 'tool'),

@@ -54,6 +54,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
 
   return {
     onEvent: limitsOnce(onEvent),
+    joinAt: figures.joinAt,
     warn: (text) => messageLines(text, terminal).forEach(log),
     dispose: () => {
       agent.endLine();

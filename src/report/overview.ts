@@ -2,7 +2,7 @@ import { asUserError } from '../errors.ts';
 import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { spentUsage } from '../ralph/usage.ts';
-import { currentStatus, type RunView } from '../ralph/view.ts';
+import { currentStatus, phaseOf, type RunPhase, type RunView } from '../ralph/view.ts';
 import type { Change } from '../changes/source.ts';
 import { problemText } from '../changes/problems.ts';
 import { activeChanges, archivedChanges, type ListedChange } from '../changes/sources.ts';
@@ -27,6 +27,8 @@ export interface ChangeOverview {
     readonly run: string | null;
     /** `unreadable` if state.json has a newer version; the other fields are then null. */
     readonly status: string;
+    /** What a run that is running does instead of working; null if it works or has ended. */
+    readonly phase: RunPhase | null;
     readonly iteration: number | null;
     readonly startedAt: string | null;
     readonly endedAt: string | null;
@@ -126,6 +128,7 @@ const describe = async (project: Project, id: string, view: RunView): Promise<Ch
   return {
     run,
     status,
+    phase: phaseOf({ ...view, status }),
     iteration,
     startedAt,
     endedAt,
@@ -137,6 +140,7 @@ const describe = async (project: Project, id: string, view: RunView): Promise<Ch
 const unreadable = {
   run: null,
   status: 'unreadable',
+  phase: null,
   iteration: null,
   startedAt: null,
   endedAt: null,

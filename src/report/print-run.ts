@@ -1,7 +1,7 @@
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { HandoverNotes } from '../ralph/handover/notes.ts';
-import { currentStatus, isResumable, type RunView } from '../ralph/view.ts';
+import { currentStatus, isResumable, phaseOf, type RunView } from '../ralph/view.ts';
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
@@ -38,12 +38,13 @@ export const printRun = async (change: string, request: StatusRequest): Promise<
   const queue = alive ? null : queuedBy(project, change);
   if (json) {
     const status = queue ? 'queued' : view && currentStatus(view, alive);
+    const phase = view === null || !alive ? null : phaseOf(view);
     const queued = queue && { pid: queue.pid, host: queue.host, since: queue.since };
     const leftovers =
       status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
     const handover = view && (await keptNotes(change, request));
     return terminal.printResult(
-      `${safeJson({ change, status, queued, view, leftovers, handover, iterations: records })}\n`,
+      `${safeJson({ change, status, phase, queued, view, leftovers, handover, iterations: records })}\n`,
     );
   }
   if (queue !== null)
@@ -119,8 +120,8 @@ const currentFacts = async (
   readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'leftovers' | 'now'>;
 }> => {
   const now = new Date();
-  const isSettled = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
-  if (isSettled) return { shown: view, facts: { now } };
+  const isOver = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
+  if (isOver) return { shown: view, facts: { now } };
   const { factsOf } = await import('./run-facts.ts');
   return factsOf(view, { project, env, alive, now });
 };

@@ -1,5 +1,5 @@
 import { spentUsage } from '../ralph/usage.ts';
-import type { RunView } from '../ralph/view.ts';
+import { phaseOf, type RunPhase, type RunView } from '../ralph/view.ts';
 import { dayTime, timeAgo } from '../text/format.ts';
 import { detailText } from './queue.ts';
 import { type QueuedChange, statusOfQueued, timesNow } from './queued-run.ts';
@@ -14,6 +14,7 @@ export const queuedRow = (row: QueuedChange, view: RunView | null): RunRow => {
     change: row.id,
     run: view?.run ?? null,
     status,
+    phase: phaseOfQueued(row, view),
     iteration: view?.iteration ?? 0,
     finishedIterations: view?.finishedIterations ?? 0,
     maxIterations: view?.maxIterations ?? null,
@@ -29,6 +30,12 @@ export const queuedRow = (row: QueuedChange, view: RunView | null): RunRow => {
     deleted: false,
     remote: remoteOf(row),
   };
+};
+
+/** A change that waits or is paused has no worker, so its view may be an old one. */
+export const phaseOfQueued = ({ state }: QueuedChange, view: RunView | null): RunPhase | null => {
+  if (state === 'waiting' || state === 'paused') return state;
+  return state === 'running' && view !== null ? phaseOf(view) : null;
 };
 
 /** Where and in which state workers have a change, for programs. */

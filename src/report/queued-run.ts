@@ -150,7 +150,7 @@ export const timesNow = (row: QueuedChange, view: RunView): Pick<RunView, 'elaps
 
 const nextFor = ({ id, state, detail }: QueuedChange, view: RunView | null): Next[] => {
   const on = (command: string, ...more: readonly string[]) => commandLine('spool', command, id, ...more);
-  const look: Next[] = view === null ? [] : [['Look at it', on('logs')]];
+  const look: Next[] = view === null ? [] : [['Logs', on('logs')]];
   switch (state) {
     case 'running':
     case 'queued':

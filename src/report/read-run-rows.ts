@@ -6,7 +6,7 @@ import type { Usage } from '../ralph/agent-events.ts';
 import type { ProofCount } from '../ralph/proof.ts';
 import type { TaskCount } from '../ralph/record.ts';
 import { spentUsage } from '../ralph/usage.ts';
-import { currentStatus, type RunView } from '../ralph/view.ts';
+import { currentStatus, phaseOf, type RunPhase, type RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';
 import { leftoversOf } from '../store/leftovers.ts';
@@ -30,6 +30,8 @@ export interface RunRow {
   readonly run: string | null;
   /** `unreadable` if state.json has a newer version. */
   readonly status: RunView['status'] | 'queued' | 'unreadable';
+  /** What a run that is running does instead of working; null if it works or has ended. */
+  readonly phase: RunPhase | null;
   readonly iteration: number;
   readonly finishedIterations: number;
   readonly maxIterations: number | null;
@@ -121,6 +123,7 @@ export const byActivity = (a: RunRow, b: RunRow): number => {
 /** A row without a run. */
 const emptyRow = {
   run: null,
+  phase: null,
   iteration: 0,
   finishedIterations: 0,
   maxIterations: null,
@@ -170,6 +173,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
     change,
     run,
     status,
+    phase: phaseOf({ ...view, status }),
     iteration,
     finishedIterations,
     maxIterations,

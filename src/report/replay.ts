@@ -1,4 +1,5 @@
 import type { RunEvent } from '../ralph/events.ts';
+import type { TaskCount } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { FollowedEvent } from '../store/follow.ts';
 import type { Display } from './display.ts';
@@ -30,12 +31,19 @@ export interface Replayed {
 
 const reviewEvents: ReadonlySet<RunEvent['type']> = new Set(['review-started', 'reviewer', 'review-finished']);
 
+interface Shown {
+  readonly event: RunEvent;
+  readonly view: RunView;
+}
+
 /** Shows a run from its events as it was shown when it happened, from one iteration on, after the header of the run. */
 export const replay = async (request: ReplayRequest): Promise<Replayed> => {
   const { events, iteration, follow, onlyReviews = false, display, signal, drained } = request;
-  let header: { readonly event: RunEvent; readonly view: RunView } | null = null;
+  let header: Shown | null = null;
+  let tasks: TaskCount | null = null;
   let last: RunView | null = null;
   let wasShown = false;
+  const withoutNext = follow ? (shown: Shown) => [shown] : createNextStartFilter();
   for await (const { event, view } of events) {
     last = view;
     if (event === null) return { view, wasShown, isGone: true };
@@ -43,13 +51,56 @@ export const replay = async (request: ReplayRequest): Promise<Replayed> => {
     if (!wasShown && event.type === 'run-started') header = { event, view };
     if (event.type === 'iteration-started' && event.iteration >= iteration && !wasShown) {
       if (header !== null && !onlyReviews) display.onEvent(header.event, header.view);
+      display.joinAt?.(tasks);
       wasShown = true;
     }
+    tasks = tasksAfter(event, tasks);
     // How it ended is shown by `spool status`.
     if (!wasShown || (event.type === 'run-ended' && !follow)) continue;
     if (onlyReviews && !reviewEvents.has(event.type)) continue;
-    display.onEvent(event, view);
+    for (const shown of withoutNext({ event, view })) display.onEvent(shown.event, shown.view);
     await drained(signal);
   }
   return { view: last, wasShown, isGone: false };
+};
+
+const tasksAfter = (event: RunEvent, before: TaskCount | null): TaskCount | null => {
+  if (event.type === 'run-started') return event.tasks ?? null;
+  if (event.type === 'tasks-changed') return event.tasks;
+  return event.type === 'iteration-finished' ? (event.record.tasks ?? before) : before;
+};
+
+/** Events between iterations. They belong to the next one if a new start of the run is among them. */
+const betweenIterations: ReadonlySet<RunEvent['type']> = new Set([
+  'run-started',
+  'notice',
+  'agent-switched',
+  'waiting',
+  'requested',
+  'paused',
+  'resumed',
+]);
+
+/**
+ * Returns a function that returns what to show of an iteration from an event on. After the result of the iteration,
+ * notices and a new start of the run are held back: they belong to it only if another event of it follows.
+ */
+const createNextStartFilter = () => {
+  let isOver = false;
+  let isRestarted = false;
+  let held: Shown[] = [];
+  return (shown: Shown): readonly Shown[] => {
+    const { type } = shown.event;
+    if (type === 'run-started') isRestarted = true;
+    if (betweenIterations.has(type)) {
+      if (!isRestarted && !(isOver && type === 'notice')) return [shown];
+      held.push(shown);
+      return [];
+    }
+    const released = [...held, shown];
+    held = [];
+    isRestarted = false;
+    isOver = type === 'iteration-finished';
+    return released;
+  };
 };

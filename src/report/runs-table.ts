@@ -12,8 +12,9 @@ export const renderRunsTable = (rows: readonly RunRow[], now: Date, canvas: Canv
 const columnsAt = (now: Date): Column<RunRow>[] => [
   {
     title: 'state',
-    value: ({ status }) => status,
-    style: ({ status }) => (status === 'queued' ? 'dim' : status === 'unreadable' ? 'red' : colorOf(status)),
+    value: ({ status, phase }) => phase ?? status,
+    style: ({ status, phase }) =>
+      status === 'queued' ? 'dim' : status === 'unreadable' ? 'red' : colorOf(phase ?? status),
   },
   { title: 'change', value: ({ change }) => change, min: 9 },
   {

@@ -22,7 +22,7 @@ export interface SummaryFacts {
   readonly records: readonly IterationRecord[];
   /** While it runs; otherwise the view has them. */
   readonly tasks?: RunView['tasks'];
-  /** The notes that Spool has kept, also of earlier runs. */
+  /** The notes that Spool has kept, including those of earlier runs. */
   readonly handover?: HandoverNotes;
   /** The titles of tasks that are not done. */
   readonly openTasks?: readonly string[];
@@ -152,12 +152,12 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
   const on = (...words: readonly string[]): string => commandLine('spool', words[0]!, change, ...words.slice(1));
   const review: Next[] = view.files.length > 0 ? [['Review', on('diff', '--all')]] : [];
   const last = troublesOf(records).at(-1)?.iterations.at(-1);
-  const trouble: Next[] = last === undefined ? [] : [[`Look at #${last}`, on('logs', String(last))]];
+  const trouble: Next[] = last === undefined ? [] : [[`Log of #${last}`, on('logs', String(last))]];
   const permissions: Next[] =
     view.allowAll && !view.allowAllHelps ? [['', '(with --allow-all again: permissions are not reused)']] : [];
   // Nothing can be started, resumed or archived, and the logs may be gone as well.
   if (view.changeDeleted && view.status !== 'running') {
-    const end: Next[] = leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')]] : [];
+    const end: Next[] = leftovers.length > 0 ? [['Clean up', on('stop')]] : [];
     return [...end, ...review];
   }
   switch (view.status) {
@@ -182,7 +182,7 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
       return [
         ['Resume', commandLine('spool', 'ralph', '--change', change, ...(usedUp(view)?.flags ?? []))],
         ...permissions,
-        ...(leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')] as const] : []),
+        ...(leftovers.length > 0 ? [['Clean up', on('stop')] as const] : []),
         ...review,
         ...trouble,
       ];
@@ -193,7 +193,7 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
         view.cause === 'max-reviews' ? [['Findings', on('logs', String(view.iteration), '--review')]] : [];
       return [
         ...found,
-        ...(view.cause === 'denied' ? again : [['Tell it', tell] as const, ...again]),
+        ...(view.cause === 'denied' ? again : [['Add context', tell] as const, ...again]),
         ...trouble,
         ...review,
       ];
@@ -204,7 +204,7 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
   }
 };
 
-/** Whether the run has a branch of its own with commits. */
+/** Whether the run has its own branch with commits. */
 const hasOwnCommits = ({ workspace, commits }: RunView): boolean =>
   Boolean(workspace?.branch) && (commits?.count ?? 0) > 0;
 

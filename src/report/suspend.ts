@@ -10,7 +10,7 @@ const drawings = new Set<Drawing>();
 
 /**
  * Hides a drawing when the user presses Ctrl-Z, and draws it again when the process continues, until the returned function
- * is called. Agents have sessions of their own, so they continue.
+ * is called. Agents run in separate sessions, so they continue.
  */
 export const whileSuspended = (drawing: Drawing): (() => void) => {
   if (drawings.size === 0) {

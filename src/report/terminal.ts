@@ -96,7 +96,7 @@ const once = <Value>(find: () => Value): (() => Value) => {
   return () => (found ??= { value: find() }).value;
 };
 
-/** Nobody watches a build, even if it has a terminal. */
+/** A build is not interactive, even if it has a terminal. */
 const isCi = ({ CI }: NodeJS.ProcessEnv): boolean => CI !== undefined && !['', '0', 'false'].includes(CI);
 
 const forcedColor = ({ FORCE_COLOR }: NodeJS.ProcessEnv): boolean | null =>

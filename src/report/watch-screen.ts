@@ -1,4 +1,5 @@
 import { usageOf } from '../ralph/usage.ts';
+import type { RunPhase } from '../ralph/view.ts';
 import { pluralise, widthOf } from '../text/format.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
@@ -42,11 +43,14 @@ export const renderWatch = (
 };
 
 const headline = (rows: readonly RunRow[]): string => {
-  const count = (wanted: RunRow['status']) => rows.filter(({ status }) => status === wanted).length;
-  const queued = count('queued');
+  const count = (wanted: RunRow['status'] | RunPhase) =>
+    rows.filter(({ status, phase }) => (phase ?? status) === wanted).length;
+  const others = (['paused', 'waiting', 'stopping', 'queued'] as const)
+    .filter((state) => count(state) > 0)
+    .map((state) => ` · ${count(state)} ${state}`);
   const usage = usageOf(rows);
   const cost = usage?.costUsd ? ` · ${costText(usage)}` : '';
-  return `${pluralise(rows.length, 'run')} · ${count('running')} running${queued === 0 ? '' : ` · ${queued} queued`}${cost}`;
+  return `${pluralise(rows.length, 'run')} · ${count('running')} running${others.join('')}${cost}`;
 };
 
 /** As many rows as fit, with the selected one among them. */

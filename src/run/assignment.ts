@@ -54,7 +54,7 @@ export const checkAssignment = (
   if (countTasks(tasks).total === 0) throw userError('no-tasks', tasksFile, 'has no tasks', format.firstTask);
 };
 
-/** Throws if nothing could ever be proven. Also for a run that is resumed: the specs may have changed since. */
+/** Throws if nothing could ever be proven. A resumed run is checked too: the specs may have changed since. */
 export const checkScenarios = async ({ project, target }: RunSpec, { gate }: RunPlan): Promise<void> => {
   if (!gate.requireScenarios) return;
   const { scenariosOf } = await import('../changes/scenarios/scenarios.ts');

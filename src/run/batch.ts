@@ -47,7 +47,7 @@ export interface BatchOutcome {
   readonly isRemoved?: true;
 }
 
-interface QueuedChange {
+interface BatchChange {
   readonly spec: RunSpec;
   readonly claims: Claims;
 }
@@ -62,7 +62,7 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   const changes = specs.map((spec) => ({ spec, claims: claimsIfReadable(spec) }));
   const requests = createSharedRequests();
   const queue = watchQueue(specs, services);
-  const { results, interrupted } = await schedule<QueuedChange, BatchOutcome>(changes, {
+  const { results, interrupted } = await schedule<BatchChange, BatchOutcome>(changes, {
     parallel,
     conflict: (one, other) => sharedClaim(one, other) !== null,
     onBlocked: (item, by) =>
@@ -92,7 +92,7 @@ const claimsIfReadable = ({ target, project }: RunSpec): Claims => {
 /** Another process may have removed it from the queue before the batch was interrupted. */
 const unstartedOutcome =
   (queue: Pick<BatchQueue, 'dequeue'>) =>
-  ({ spec }: QueuedChange): BatchOutcome => {
+  ({ spec }: BatchChange): BatchOutcome => {
     const change = idOf(spec);
     return queue.dequeue(change) ? { change, result: null, view: null, detail: 'interrupted' } : removedOutcome(change);
   };
@@ -144,7 +144,7 @@ const checkBranches = (specs: readonly RunSpec[], parallel: number): void => {
     throw userError('two-actions', '--branch', 'several changes in worktrees');
 };
 
-const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
+const sharedClaim = (a: BatchChange, b: BatchChange): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
 /** Returns a function that runs one change. The runs share a budget, and set up their worktrees one at a time. */
@@ -156,7 +156,7 @@ const createRunner = (
   const budget = createSharedBudget();
   const exclusive = createMutex();
 
-  return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
+  return async ({ spec: given }: BatchChange): Promise<BatchOutcome> => {
     const change = idOf(given);
     if (!queue.dequeue(change)) return removedOutcome(change);
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };

@@ -6,6 +6,7 @@ import { openSession } from '../harness/open-session.ts';
 import { withProcessScope } from '../process/scope.ts';
 import type { RunResult } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
+import { createGivenBy } from './given-by.ts';
 import { prepareRuns } from './prepare-runs.ts';
 import type { CommonServices, RunServices } from './services.ts';
 import { startRun } from './start.ts';
@@ -48,7 +49,7 @@ const startInScope = async (request: HeadlessRequest): Promise<RunResult> => {
     env,
     ...(trustProject === undefined ? {} : { trustProject }),
     consent: { say: (lines) => request.reporter.warn(lines.join('\n')), confirm: null },
-    givenBy: (name) => ({ source: name, setBy: 'caller' }),
+    givenBy: createGivenBy({ values: settings, nameOf: (name) => name, env }),
     ownsProcess: false,
     ...adapt({
       findHarness: (name) => findHarness(name, resolved.customHarnesses),

@@ -4,13 +4,13 @@ import type { Cleanup } from './cleanup.ts';
 import type { RunSpec } from './spec.ts';
 
 export interface CreatedChange {
-  /** Called when the run starts. Without it, the cleanup deletes the change: a refused run leaves nothing behind. */
+  /** Called when the run starts. Without it, the cleanup deletes the change: a run that cannot start leaves nothing behind. */
   keep(): void;
   /** Rethrows an error. Keeps the change if the error names a log of the run. */
   keepIfLogged(error: unknown): never;
 }
 
-/** Creates the change of a run, if it is a new one. Called after everything that can be refused without it. */
+/** Creates the change of a run, if it is a new one. Called after every check that does not need it. */
 export const createChangeOf = async (
   { project, newChange }: Pick<RunSpec, 'project' | 'newChange'>,
   cleanup: Cleanup,

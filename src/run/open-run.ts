@@ -15,6 +15,7 @@ import type { RunContext } from './context.ts';
 import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { CheckedStart } from './check-start.ts';
+import { reportsIn } from './plan/agent-reports.ts';
 import { watchLimits } from './plan/reported-limits.ts';
 import { checkUnchanged } from './resume/check-origin.ts';
 import { createdNotice } from './new-change.ts';
@@ -40,7 +41,7 @@ interface LockedRun extends CheckedStart {
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (locked: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline, repository } = locked;
-  const { planned, notices } = await settlePlan(locked, services);
+  const { planned, notices } = await finishPlan(locked, services);
   const { plan, previous } = planned;
   const sandbox = await locked.runSandbox.open(plan, allAgents(plan));
   const { saveError, ...recording } = openRecording({ ...locked, planned }, services, cleanup);
@@ -50,7 +51,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
   sandbox?.onNotice(announce);
   notices.forEach(announce);
   // The processes of an earlier attempt are those of its worker, which ends them.
-  const leftovers = services.cluster ? 0 : await endLeftovers(locked, planned, announce);
+  const leftovers = services.cluster ? 0 : await cleanUpLeftovers(locked, planned, announce);
   removeReviewCopy({ project: spec.project, plan });
   const control = openControl(locked, services, { emit, view, cleanup });
 
@@ -91,7 +92,7 @@ type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' |
 
 const openRecording = (
   { spec, planned, stopwatch }: CheckedStart,
-  { env, pid, reporter, findHarness }: RunServices,
+  { env, pid, reporter, findHarness, cluster }: RunServices,
   cleanup: Cleanup,
 ): Recording => {
   const { project } = spec;
@@ -115,7 +116,8 @@ const openRecording = (
     redactor,
   });
   cleanup.add(emitter, (each) => each.dispose());
-  const emit = watchLimits(plan, findHarness, emitter.emit);
+  const circumstances = { options: spec.options, isSandboxed: plan.sandbox, isWorker: cluster !== undefined };
+  const emit = watchLimits(plan, reportsIn(circumstances, findHarness), emitter.emit);
   return { folder, redactor, elapsedMs, emit, view: emitter.view, saveError: emitter.saveError };
 };
 
@@ -134,7 +136,7 @@ const openControl = (
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */
-const settlePlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
+const finishPlan = async ({ spec, planned: before, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
   const found = await replanIfChanged(before, { ...spec, env });
   const { previous, damage } = found;
@@ -163,7 +165,7 @@ const replaceDamaged = ({ project, target }: RunSpec, { text, rebuilt }: NonNull
 /**
  * Terminates processes of runs whose Spool is gone, whether the runs are resumed or not. Returns how many there were.
  */
-const endLeftovers = async (
+const cleanUpLeftovers = async (
   { spec, lock }: LockedRun,
   { crashedRun }: Planned,
   announce: (text: string) => void,

@@ -46,8 +46,8 @@ export const createRunSandbox = (
 };
 
 /** Throws if the user widens a sandbox without using one. */
-export const refuseWidening = (asked: ReadonlySet<FlagName>): void => {
-  const name = (['sandboxAllow', 'sandboxWrite'] as const).find((each) => asked.has(each));
+export const refuseWidening = (explicit: ReadonlySet<FlagName>): void => {
+  const name = (['sandboxAllow', 'sandboxWrite'] as const).find((each) => explicit.has(each));
   if (name !== undefined) throw userError('not-sandboxed', flagOf(name), envOf(name));
 };
 

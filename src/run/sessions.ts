@@ -1,12 +1,13 @@
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentMode } from '../harness/agent-mode.ts';
-import { chooseMode } from '../harness/modes.ts';
+import { speaksAcp } from '../harness/modes.ts';
 import { type PermissionRules, rulesOf } from '../harness/permissions/rule.ts';
 import { untoldRules } from '../harness/permissions/untold-rules.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { realPath } from '../process/which.ts';
+import { modeInRun } from './plan/agent-reports.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
 import { agentDataFolder } from '../store/paths.ts';
 
@@ -35,7 +36,7 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
   // Everything that is not denied is allowed anyway.
   const rules = context.plan.allowAll ? { ...all, allow: [] } : all;
   const open = (harness: Harness, rules: PermissionRules, { cwd, more, mode }: Opening): AgentSession => {
-    const asksSpool = mode !== 'cold' || harness.acp?.only === true;
+    const asksSpool = speaksAcp(harness, mode);
     const untold = untoldRules(harness, rules, { root: realPath(cwd), home: env.HOME ?? null, asksSpool });
     if (untold !== null) onNotice(untold);
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
@@ -53,11 +54,10 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
     });
   };
   const modeOf = (harness: Harness): AgentMode => {
-    const { mode, why } = chooseMode(harness, {
-      wanted: options.agentMode,
+    const { mode, why } = modeInRun(harness, {
+      options,
       isSandboxed: sandbox !== null,
       isWorker: context.cluster !== null,
-      platform: process.platform,
     });
     if (why !== null) onNotice(`${harness.title} runs in cold mode: ${why}.`);
     return mode;

@@ -9,7 +9,7 @@ import type { RunSpec } from './spec.ts';
 const maxShown = 3;
 
 /**
- * Returns lines about errors in the specs of the change, which `spool archive` would refuse. They do not stop a run.
+ * Returns lines about errors in the specs of the change, which `spool archive` would reject. They do not stop a run.
  */
 export const specNotices = async ({ project, target }: Pick<RunSpec, 'project' | 'target'>): Promise<string[]> => {
   const { root } = project;
@@ -24,7 +24,7 @@ export const specNotices = async ({ project, target }: Pick<RunSpec, 'project' |
     const see = commandLine('spool', 'validate', target.id);
     return [...shown, `The change cannot be archived with ${whichErrors(errors.length)}. See: ${see}`];
   } catch {
-    // Whatever cannot be read is reported by "spool validate".
+    // Files that cannot be read are reported by "spool validate".
     return [];
   }
 };

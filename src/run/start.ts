@@ -23,7 +23,7 @@ import { openRun, type OpenedRun } from './open-run.ts';
 import type { Planned } from './plan/plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
-import { announceUnsettled } from './gate/changed-goal.ts';
+import { announceUnaccepted } from './gate/changed-goal.ts';
 import { withFinalCommit } from './work/commit-proof.ts';
 import { countWorkspaceTasks } from './workspace/tasks.ts';
 
@@ -72,7 +72,7 @@ const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: Ru
   emit({ type: 'run-started', plan, workspace, commands, guarded, ...format, tasks, repository, at });
   context.control.started();
   if (planned.startsOver) createHandover(context).startOver();
-  if (!plan.gate.allowTampering) await announceUnsettled(context);
+  if (!plan.gate.allowTampering) await announceUnaccepted(context);
   deadline.giveGrace(options.stopGrace);
   try {
     const state = await initialLoopState(context, planned);

@@ -8,7 +8,7 @@ import { describeTarget } from '../config/notify-targets.ts';
 import { ownSource, pathInOwnSource, scenarioSource } from '../config/own-commands.ts';
 import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
-import type { FlagName, Options } from '../config/flags.ts';
+import type { Options } from '../config/flags.ts';
 import { allAgents, type CommandOrigin, type GatePlan, gateCommands, type RunPlan } from '../ralph/plan.ts';
 import { renderSettings } from '../trust/render.ts';
 import { checkTrust, type CheckedSetting } from '../trust/check.ts';
@@ -24,6 +24,7 @@ import {
 } from '../trust/settings.ts';
 import { readTrusted } from '../trust/store.ts';
 import { commandLine } from '../text/shell-words.ts';
+import type { GivenBy } from './given-by.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
@@ -59,8 +60,7 @@ export interface TrustRunsRequest {
   readonly env: NodeJS.ProcessEnv;
   readonly findHarness: (name: string) => Harness;
   readonly consent: Consent;
-  /** Returns the flag or variable by which the user has set a value. */
-  readonly givenBy: (name: FlagName) => Required<Pick<CommandOrigin, 'source' | 'setBy'>>;
+  readonly givenBy: GivenBy;
 }
 
 /** Asks the user to trust the settings of the project that these runs use. Throws if they are not trusted. */
@@ -234,13 +234,13 @@ const originsOf = (request: TrustRunsRequest, trusted: readonly CheckedSetting[]
       return { key, command, source: 'the last run', setBy: 'last run', hash: null, trusted: null };
     return { key, command, ...trustOf(setting) };
   };
-  const ownAgents = allAgents(plan).flatMap(({ harness }) => {
+  const customAgents = allAgents(plan).flatMap(({ harness }) => {
     const { custom } = findHarness(harness);
     const setting = fromFile(sourceOf(`harnesses.${harness}`));
     return custom && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];
   });
   return [
-    ...ownAgents,
+    ...customAgents,
     ...plan.gate.verify.map((command) => origin('verify', command)),
     ...commandsOfScenarios(plan.gate).flatMap((command) => {
       const setting = fromFile(scenarioSource(change));

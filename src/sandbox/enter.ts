@@ -51,7 +51,7 @@ export const enterSandbox = async (
 ): Promise<Entered> => {
   const tmp = mkdtempSync(join(context.base, 'tmp-'));
   const tree = await context.treeAt(command.cwd);
-  const links = watchLinks(tree.gitFolders, [tree.root, ...context.untrusted]);
+  const links = watchLinks(tree.gitDirs, [tree.root, ...context.untrusted]);
   const policy = policyOf({
     ...context,
     env: command.env,

@@ -28,7 +28,7 @@ export const findNamespaceInit = async (pid: number): Promise<NamespaceInit | nu
 };
 
 /**
- * Kills the namespace and waits until all its processes are gone, whatever their environment or session. Resolves to
+ * Kills the namespace and waits until all its processes are gone, in any environment or session. Resolves to
  * false if they are not: a process that waits for an unresponsive disk or network cannot be killed.
  */
 export const killNamespace = async (init: NamespaceInit | null, timeoutMs = exitMs): Promise<boolean> => {

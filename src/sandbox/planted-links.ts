@@ -52,10 +52,10 @@ interface RefusedLinks {
   readonly areGone: boolean;
 }
 
-/** `gitFolders` are those of `WorkTreePaths`, `writable` are all folders that processes in the sandbox can write to. */
-export const watchLinks = (gitFolders: readonly string[], writable: readonly string[]): LinkWatch => {
-  if (gitFolders.length === 0) return { known: null, refuseNew: () => null };
-  const known = knownLinks(areaOf(gitFolders, writable));
+/** `gitDirs` are those of `WorkTreePaths`, `writable` are all folders that processes in the sandbox can write to. */
+export const watchLinks = (gitDirs: readonly string[], writable: readonly string[]): LinkWatch => {
+  if (gitDirs.length === 0) return { known: null, refuseNew: () => null };
+  const known = knownLinks(areaOf(gitDirs, writable));
   return {
     known,
     refuseNew: () => {
@@ -66,11 +66,11 @@ export const watchLinks = (gitFolders: readonly string[], writable: readonly str
   };
 };
 
-const areaOf = (gitFolders: readonly string[], writable: readonly string[]): LinkArea => {
+const areaOf = (gitDirs: readonly string[], writable: readonly string[]): LinkArea => {
   const real = (paths: readonly string[]) => [...new Set(paths.map((path) => latin1Path(realPath(path))))];
-  const folders = real(gitFolders);
+  const folders = real(gitDirs);
   const objects = folders.slice(1).find((folder) => basename(folder) === 'objects') ?? join(folders[0]!, 'objects');
-  return { folders, objects, writable: real([...gitFolders, ...writable]) };
+  return { folders, objects, writable: real([...gitDirs, ...writable]) };
 };
 
 /**

@@ -46,7 +46,7 @@ export const policyOf = (request: PolicyRequest): Policy => {
   const needs = agent?.sandbox;
   const data = needs?.data(home, env) ?? [];
   const worktrees = worktreesOf(request);
-  const writable = [tree.root, ...tree.gitFolders, ...data, ...write, ...own];
+  const writable = [tree.root, ...tree.gitDirs, ...data, ...write, ...own];
   const guarded = [
     ...tree.guarded,
     ...[root, tree.root].flatMap((folder) => [join(folder, '.spool', '.state'), join(folder, '.spool', 'config.json')]),
@@ -75,7 +75,7 @@ export const policyOf = (request: PolicyRequest): Policy => {
 /** Only for the folder of the project itself, not for one of its work trees, and only with git. */
 const worktreesOf = ({ root, tree }: PolicyRequest): string | null => {
   const folder = join(root, '.spool', 'worktrees');
-  return tree.gitFolders.length > 0 && isWithin(root, tree.root) && !isWithin(tree.root, folder) ? folder : null;
+  return tree.gitDirs.length > 0 && isWithin(root, tree.root) && !isWithin(tree.root, folder) ? folder : null;
 };
 
 /** A name with an extension, such as `.claude.json`, is that of a file. */
@@ -107,7 +107,7 @@ const proxyExceptions = (isAgent: boolean) => {
   return { NO_PROXY: exceptions, no_proxy: exceptions };
 };
 
-/** Accepts `localhost`, a name with a dot, also with a leading `*.`, or an address; all with an optional port. */
+/** Accepts `localhost`, a name with a dot, optionally with a leading `*.`, or an address; all with an optional port. */
 export const isHost = (text: string): boolean => {
   const found = /^(localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::([1-9]\d{0,4}))?$/i.exec(text);
   if (found === null) return false;

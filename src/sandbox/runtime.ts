@@ -8,7 +8,7 @@ import { commandLine } from '../text/shell-words.ts';
 import type { InstalledRuntime } from './find-runtime.ts';
 import type { FromHost, ToHost, WrapRequest } from './messages.ts';
 
-/** The sandbox runtime, which a process of its own hosts (`runtime-host.ts`). */
+/** The sandbox runtime, which a separate process hosts (`runtime-host.ts`). */
 export interface SandboxRuntime {
   /** Returns a shell command that runs a line in the sandbox. */
   wrap(request: WrapRequest, stop?: AbortSignal): Promise<string>;

@@ -120,7 +120,7 @@ const createSandbox = (request: SandboxRequest, { installed, base, untrusted }: 
     },
   };
   return {
-    about: `sandbox-runtime ${installed.version}`,
+    description: `sandbox-runtime ${installed.version}`,
     enter: async (command: Command, agent: SandboxedAgent | null): Promise<Entered> => {
       if (brokenReason !== null) throw new Error(brokenReason);
       return enterSandbox(command, agent, context);

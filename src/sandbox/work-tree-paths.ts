@@ -14,7 +14,7 @@ import { isWithin, realPath } from '../process/which.ts';
 export interface WorkTreePaths {
   readonly root: string;
   /** Folders that git writes to: first its own, then those that it shares with other work trees. */
-  readonly gitFolders: readonly string[];
+  readonly gitDirs: readonly string[];
   /** Paths that make git run programs or use another repository. */
   readonly guarded: readonly string[];
 }
@@ -33,7 +33,7 @@ export const findWorkTreePaths = async (cwd: string, project: string): Promise<W
   for (const folder of created) mkdirSync(join(common, folder), { recursive: true });
   // Shared folders are writable only as far as commits need it.
   const shared = ['objects', 'refs', 'logs'].map((name) => join(common, name));
-  const gitFolders = own === common ? [common] : [own, ...shared];
+  const gitDirs = own === common ? [common] : [own, ...shared];
   const guarded = [
     ...[common, own].flatMap(decidingFiles),
     ...modulePaths(join(common, 'modules')),
@@ -46,7 +46,7 @@ export const findWorkTreePaths = async (cwd: string, project: string): Promise<W
     ...(await settingPaths(root)),
     ...(await hooksInTree(root)),
   ];
-  return { root, gitFolders, guarded: [...new Set(guarded)].filter((path) => path !== root) };
+  return { root, gitDirs, guarded: [...new Set(guarded)].filter((path) => path !== root) };
 };
 
 const withoutGit = ([root = '', ...more]: readonly string[], stderr: string): WorkTreePaths => {
@@ -56,7 +56,7 @@ const withoutGit = ([root = '', ...more]: readonly string[], stderr: string): Wo
     throw new Error(`git cannot read ${join(repository, '.git')} (${stderr.split('\n')[0]})`);
   return {
     root,
-    gitFolders: [],
+    gitDirs: [],
     guarded: [join(root, '.git'), ...repositoriesBelow(root, [root, ...more])],
   };
 };

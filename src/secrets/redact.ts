@@ -18,7 +18,7 @@ export interface Redactor {
    * the text has all of it.
    */
   part(text: string, start: number, end: number): string;
-  /** Redacts lines that follow each other. A secret may have several of them, which stay as many. */
+  /** Redacts consecutive lines. A secret may span several; the number of lines does not change. */
   lines(lines: readonly string[]): readonly string[];
   /** Redacts a text, joins its lines and shortens it. */
   oneLine(text: string, maxLength?: number): string;

@@ -13,7 +13,7 @@ import { adoptLedger } from './user-state/ledger.ts';
 import { appendLine, linesIn } from './user-state/lines.ts';
 
 /*
- * Brings a run of a worker into a project whose user may land it, continue it, and have runs of their own. The worker is
+ * Brings a run of a worker into a project whose user may land it, continue it, and start other runs. The worker is
  * another user, whose agents may have written what it sends. So only what describes this run is taken: no context, no
  * accepted goal, no landing, no prompt, no other run, and no command that was set on the worker's machine. Its handover
  * notes are quoted in prompts anyway, and its ledger names the worker.

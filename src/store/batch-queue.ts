@@ -3,7 +3,7 @@ import { removeSafely, renameSafely } from '../files/safe.ts';
 import { makeRalphFolder } from './folders.ts';
 import { acquireLock, beatMs, type Lock } from './lock.ts';
 import { type LockOwner, readOwner } from './lock-owner.ts';
-import { queueFile, ralphFolder, removedFile } from './paths.ts';
+import { formerRemovedFile, queueFile, ralphFolder, removedFile } from './paths.ts';
 import type { Project } from './project.ts';
 import { queuedBy } from './state.ts';
 
@@ -35,15 +35,16 @@ export const openBatchQueue = (project: Project, changes: readonly string[]): Ba
     });
   const listed = [...locks.keys()];
   const timer = setInterval(() => locks.forEach((lock) => lock.beat()), beatMs).unref();
+  const removedFiles = (change: string) => [removedFile(project, change), formerRemovedFile(project, change)];
   const isRemoved = (change: string): boolean => {
     const id = locks.get(change)?.id;
-    return id !== undefined && attempt(() => readOwner(removedFile(project, change))?.id === id);
+    return id !== undefined && removedFiles(change).some((path) => attempt(() => readOwner(path)?.id === id));
   };
   const dequeue = (change: string): boolean => {
     const lock = locks.get(change);
     if (lock === undefined) return true;
     const mayStart = attempt(() => removeOwn(queueFile(project, change), lock)) || !isRemoved(change);
-    if (!mayStart) attempt(() => remove(removedFile(project, change)));
+    if (!mayStart) for (const path of removedFiles(change)) attempt(() => remove(path));
     locks.delete(change);
     return mayStart;
   };

@@ -74,6 +74,8 @@ const agentEvent: Shape<AgentEvent> = named(
     denied: object<Fields<AgentEvent, 'denied'>>({
       tool: required(text),
       byRule: droppedIfInvalid(yes),
+      reason: droppedIfInvalid(text),
+      suggestedRule: droppedIfInvalid(text),
       message: required(text),
       allowAllHelps: droppedIfInvalid(yes),
     }),

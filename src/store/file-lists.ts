@@ -62,7 +62,7 @@ export const dropFileLists = (of: Omit<ListsOf, 'folder'>): void => removeSafely
 
 const userFolderOf = ({ userState, run }: Omit<ListsOf, 'folder'>): string => join(userRunsFolder(userState), run);
 
-/** Also writes them to the project, for other machines that share it, with secrets in file names redacted. */
+/** Writes them to the project as well, for other machines that share it, with secrets in file names redacted. */
 const listsIn = ({ folder, redact, ...of }: WritableListsOf): FileLists => {
   const recorded = userFolderOf(of);
   return {

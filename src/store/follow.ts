@@ -16,9 +16,9 @@ export interface FollowOptions {
   readonly run?: string;
   /** Leaves out what agents did in earlier iterations, which is most of a journal. */
   readonly fromIteration?: number;
-  /** false: ends with the last event that there is now. */
+  /** false: ends after the events written so far. */
   readonly wait?: boolean;
-  /** Called whenever all that there is has been read. */
+  /** Called whenever everything written so far has been read. */
   readonly onIdle?: () => void;
   /** Abort it to stop following. */
   readonly signal?: AbortSignal;

@@ -9,6 +9,7 @@ import {
 import { type AgentError, type Usage } from '../ralph/agent-events.ts';
 import type {
   AgentSwitch,
+  DenialReason,
   Denials,
   FileChange,
   GateReport,
@@ -221,6 +222,15 @@ const denials: Shape<Denials> = object<Denials>({
   tools: withFallback([], validItems(text)),
   message: required(text),
   allowAllHelps: droppedIfInvalid(yes),
+  calls: droppedIfInvalid(
+    validItems(
+      object<DenialReason>({
+        tool: required(text),
+        reason: droppedIfInvalid(text),
+        suggestedRule: droppedIfInvalid(text),
+      }),
+    ),
+  ),
 });
 
 export const agentSwitch: Shape<AgentSwitch> = named(

@@ -48,10 +48,10 @@ const acquire = (path: string, mine: LockOwner, depth: number): Locking => {
     if (isAlive(path, owner)) return { kind: 'taken', by: owner };
     if (depth === maxDepth)
       throw userError('unsafe-file', path, 'is one of several leftover locks', 'Delete it and try again.');
-    const turn = acquire(`${path}.${owner.id}`, mine, depth + 1);
+    const takeover = acquire(`${path}.${owner.id}`, mine, depth + 1);
     // Another process is replacing the lock.
-    if (turn.kind === 'taken') return turn;
-    if (replaceDead(path, owner, { mine, turn })) return held(path, mine, owner);
+    if (takeover.kind === 'taken') return takeover;
+    if (replaceDead(path, owner, { mine, takeover })) return held(path, mine, owner);
   }
   throw userError('io', path, 'other processes keep replacing it');
 };
@@ -61,7 +61,7 @@ const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Locking => {
   let lastSeen: string | null = null;
   const isMine = (): boolean => {
-    const version = settledVersion(path);
+    const version = stableVersion(path);
     if (version !== null && version === lastSeen) return true;
     const found = readOwner(path)?.id === mine.id;
     lastSeen = found ? version : null;
@@ -94,12 +94,12 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
 };
 
 /** Longer than the resolution of file times, within which two changes look the same. */
-const settleMs = 100;
+const stableAfterMs = 100;
 
 /** Identifies a version of a file; null if there is no file, or if it is too new to be distinguished. */
-const settledVersion = (path: string): string | null => {
+const stableVersion = (path: string): string | null => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (!stats?.isFile() || Date.now() - stats.ctimeMs < settleMs) return null;
+  if (!stats?.isFile() || Date.now() - stats.ctimeMs < stableAfterMs) return null;
   return stampOf(stats);
 };
 
@@ -120,11 +120,11 @@ const link = (path: string, mine: LockOwner): boolean => {
 
 const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
 
-/** Returns false if another process was faster: the lock must be read again. Releases the turn. */
+/** Returns false if another process was faster: the lock must be read again. Releases the lock for the takeover. */
 const replaceDead = (
   path: string,
   dead: LockOwner,
-  { mine, turn }: { readonly mine: LockOwner; readonly turn: Lock },
+  { mine, takeover }: { readonly mine: LockOwner; readonly takeover: Lock },
 ): boolean => {
   try {
     if (readOwner(path)?.id !== dead.id) return false;
@@ -133,7 +133,7 @@ const replaceDead = (
     renameSafely(draft, path);
     return true;
   } finally {
-    turn.release();
+    takeover.release();
   }
 };
 

@@ -15,7 +15,7 @@ import type { Project } from './project.ts';
  *   .spool/.state/archive.json                 what `spool archive` is about to write, while it writes
  *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, handover.md,
  *                                              control.jsonl,
- *                                              lock, queued, taken-out, landed.json, land.log, agent/, copies/
+ *                                              lock, queued, removed, landed.json, land.log, agent/, copies/
  *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the lists of files
  *                                              (store/file-lists.ts)
  *
@@ -84,7 +84,9 @@ export const lockFile = (project: Project, change: string) => join(ralphFolder(p
 /** While the change is in the queue of a batch. */
 export const queueFile = (project: Project, change: string) => join(ralphFolder(project, change), 'queued');
 /** What became of `queued` if another process removed the change from the queue, until the batch notices. */
-export const removedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'taken-out');
+export const removedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'removed');
+/** The name of that file in earlier versions, which may still run. */
+export const formerRemovedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'taken-out');
 export const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
 export const landLog = (project: Project, change: string) => join(ralphFolder(project, change), 'land.log');
 /** Data that agents keep, where several run at the same time. */

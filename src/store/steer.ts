@@ -15,7 +15,7 @@ import { userStateFolder } from './user-state/folder.ts';
 export type Answer =
   | { readonly kind: 'not-running'; readonly view: RunView | null }
   /** The change was in the queue of a batch, which will not start it. */
-  | { readonly kind: 'taken-out'; readonly by: LockOwner }
+  | { readonly kind: 'removed'; readonly by: LockOwner }
   /** The change is in the queue of a batch, and only a request to stop it applies to it. */
   | { readonly kind: 'queued'; readonly by: LockOwner }
   /** The process of the run was killed. What was left of it has been ended, for a request to stop it. */
@@ -52,7 +52,7 @@ export const steer = async (
   const queue = queuedBy(project, change);
   if (queue !== null && loopOwner(project, change) === null) {
     if (!asksToStop(command)) return { kind: 'queued', by: queue };
-    if (removeFromQueue(project, change) !== null) return { kind: 'taken-out', by: queue };
+    if (removeFromQueue(project, change) !== null) return { kind: 'removed', by: queue };
     await appears(() => loopOwner(project, change));
   }
   const owner = loopOwner(project, change);
@@ -65,7 +65,7 @@ export const steer = async (
     const view = await read();
     if (!isRunning) return { kind: 'ended', view };
     const isStarted = view !== null && view.updatedAt >= owner.since;
-    if (isStarted && isSettled(command, view)) return { kind: 'taken', before, view };
+    if (isStarted && isFinal(command, view)) return { kind: 'taken', before, view };
     if (isStarted && isOvertaken(id, command, view)) return { kind: 'overtaken', view };
     if (performance.now() < deadline) {
       await delay(pollMs);
@@ -110,7 +110,7 @@ const isOvertaken = (id: string, command: ControlCommand, view: RunView): boolea
 };
 
 /** Whether nothing more will happen soon: a stop ends a run at once if no agent is working. */
-const isSettled = (command: ControlCommand, view: RunView): boolean => {
+const isFinal = (command: ControlCommand, view: RunView): boolean => {
   if (!isTaken(command, view) || command === 'stop') return false;
   return command === 'resume' || isWorking(view) || Boolean(view.pausedAt && !asksToStop(view.requested ?? null));
 };

@@ -16,7 +16,7 @@ import { userStateFolder } from './user-state/folder.ts';
 
 /** Belongs to one process or one machine. */
 const isLocal = (path: string): boolean =>
-  /^state\/(?:lock|queued|taken-out|control\.jsonl|agent)(?:\/|$)/.test(path) || path === 'record/requests';
+  /^state\/(?:lock|queued|removed|taken-out|control\.jsonl|agent)(?:\/|$)/.test(path) || path === 'record/requests';
 
 /** A longer log stays on its machine. */
 const maxFile = 8 * 1024 * 1024;

@@ -38,6 +38,8 @@ export const lineChanges = ({
   readonly deletions: number;
 }): string => `+${insertions} -${deletions}`;
 
+export const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** Does not shorten the text: it may contain a secret, which must be redacted first. */
 export const joinLines = (text: string): string => withoutControls(text).replaceAll(/\s+/g, ' ');
 

@@ -4,7 +4,7 @@
 export const hole = '\0';
 
 /**
- * Returns whether a pattern matches a whole text, whatever the holes in the text stand for. `*` is any sequence of
+ * Returns whether a pattern matches a whole text, regardless of what the holes in the text stand for. `*` is any sequence of
  * characters, `?` is one of them. Takes time in proportion to both lengths, so a pattern from outside is safe.
  */
 export const matches = (pattern: string, text: string): boolean => {

@@ -12,7 +12,7 @@ export interface WrapOptions {
 }
 
 /**
- * Wraps a line at its spaces. A word that is wider than a row gets a row of its own, and the terminal wraps it, so that
+ * Wraps a line at its spaces. A word that is wider than a row gets a separate row, and the terminal wraps it, so that
  * it can be copied.
  */
 export const wrapSpans = <Style>(

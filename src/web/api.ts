@@ -29,7 +29,7 @@ import type { RunEvent } from '../ralph/events.ts';
 import type { Ledger, ProofCount } from '../ralph/proof.ts';
 import type { IterationOutcome } from '../ralph/outcome.ts';
 import type { GateReport, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
-import type { RunView } from '../ralph/view.ts';
+import type { RunPhase, RunView } from '../ralph/view.ts';
 
 export type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 export type { RunEvent } from '../ralph/events.ts';
@@ -71,8 +71,8 @@ export interface Row {
   readonly run: string | null;
   /** `none`: the change was never run. */
   readonly status: RowStatus;
-  /** A run that is running does nothing at the moment; null if it works. */
-  readonly phase: 'paused' | 'waiting' | null;
+  /** What a run that is running does instead of working; null if it works or has ended. */
+  readonly phase: RunPhase | null;
   readonly iteration: number;
   readonly finishedIterations: number;
   /** null: unlimited. */

@@ -50,7 +50,7 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '');
     const client: SignInClient = {
       isSecure: isSecure || publicUrl?.protocol === 'https:',
-      // A proxy has a user of its own.
+      // A proxy runs as another user.
       isFromOwnUser: () => publicUrl !== null || isFromOwnUser(request.socket),
     };
     void answerRequest(site, { request, client, reply: { response, isHead, acceptsGzip, toJson } });

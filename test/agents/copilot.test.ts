@@ -1,5 +1,6 @@
-import { testAgent } from './suite.ts';
+import { testAgent, testTable } from './suite.ts';
 
 testAgent('copilot');
 testAgent('copilot', 'warm');
 testAgent('copilot', 'standby', 'sample');
+testTable('copilot');

@@ -1,5 +1,6 @@
-import { testAgent } from './suite.ts';
+import { testAgent, testTable } from './suite.ts';
 
 testAgent('gemini');
 testAgent('gemini', 'warm');
 testAgent('gemini', 'standby', 'sample');
+testTable('gemini');

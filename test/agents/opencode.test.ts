@@ -1,23 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, root } from '../support/project.ts';
-import { recorded, testAgent } from './suite.ts';
+import { change } from '../support/project.ts';
+import { testAgent, testTable } from './suite.ts';
 
 testAgent('opencode');
 testAgent('opencode', 'warm');
 testAgent('opencode', 'standby', 'sample');
-
-test('opencode: the table in docs/harnesses.md says what is recorded in each mode', () => {
-  const docs = readFileSync(join(root, 'docs', 'harnesses.md'), 'utf8');
-  const [table = ''] = docs.slice(docs.indexOf('| scenario ')).split('\n\n');
-  const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
-  const column = (at: number) => new Map(rows.slice(2).map((cells) => [cells[1], cells[at]]));
-
-  expect({ cold: recorded.cold, warm: recorded.warm }).toEqual({ cold: column(2), warm: column(3) });
-});
+testTable('opencode');
 
 test('opencode, warm: has a fresh context in each of ten iterations, and leaves nothing running', async () => {
   const instructions = 'Write short lines. '.repeat(500);
@@ -67,5 +58,58 @@ test('opencode, warm: has a fresh context in each of ten iterations, and leaves 
     return log.includes('"method":"initialize"');
   });
   expect(starts.map(({ iteration }) => iteration)).toEqual([1, 6]);
+  expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+});
+
+/** A server of the Model Context Protocol with one tool, which appends a line to a file. */
+const mcpServer = `
+import { appendFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'x', version: '1.0.0' },
+  }),
+  'tools/list': () => ({ tools: [{ name: 'ping', description: 'Pings.', inputSchema: { type: 'object', properties: {} } }] }),
+  'tools/call': () => {
+    appendFileSync('pings.txt', process.pid + '\\n');
+    return { content: [{ type: 'text', text: 'pong' }] };
+  },
+};
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const result = answers[method]?.(params) ?? {};
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+});
+`;
+
+test('opencode, warm: the tools of a server that it starts with a shell work in each iteration', async () => {
+  const command = ['sh', '-c', `'${process.execPath}' server.mjs; true`];
+  const files = {
+    'server.mjs': mcpServer,
+    'opencode.json': JSON.stringify({ mcp: { x: { type: 'local', command } } }),
+  };
+  const project = await createAgentProject(
+    'opencode',
+    ({ iteration, step }) =>
+      step === 0
+        ? { text: `I ping in ${iteration}.`, tools: [{ name: 'x_ping', input: {} }] }
+        : { text: iteration === 3 ? 'All is done.\n\n<promise>COMPLETE</promise>' : 'There is more to do.' },
+    { files },
+    'warm',
+  );
+
+  const result = await project.run('ralph', 'Go.', '--change', change, '--allow-all');
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(project.history()).toMatchObject(
+    [1, 2, 3].map(() => ({ end: 'answered', error: null, tools: { x_ping: 1 } })),
+  );
+  const pings = project.read('pings.txt').trim().split('\n');
+  expect(pings).toHaveLength(3);
+  // OpenCode starts it before the first prompt, so it lives as long as OpenCode.
+  expect(new Set(pings).size).toBe(1);
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });

@@ -1,5 +1,6 @@
-import { testAgent } from './suite.ts';
+import { testAgent, testTable } from './suite.ts';
 
 testAgent('qwen');
 testAgent('qwen', 'warm');
 testAgent('qwen', 'standby', 'sample');
+testTable('qwen');

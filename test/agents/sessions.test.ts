@@ -19,9 +19,10 @@ test(
       const each = samples.filter((sample) => sample.process === id);
       // A new process after this many sessions, at the latest.
       expect(each.length).toBeLessThanOrEqual(recycleLimits.iterations);
-      // Connections come and go, so their number differs from session to session.
+      // A leak leads to a new maximum in every session. Connections, which are kept for later, come in a few of them.
       const descriptors = each.map((sample) => sample.descriptors);
-      expect(Math.min(...descriptors.slice(-5))).toBeLessThanOrEqual(Math.max(...descriptors.slice(0, 5)));
+      const maxima = descriptors.filter((count, at) => count > Math.max(0, ...descriptors.slice(0, at)));
+      expect(maxima.length, descriptors.join(', ')).toBeLessThanOrEqual(Math.max(5, each.length / 2));
       // Of all but the last session: the limit applies between two of them.
       for (const { memoryMb } of each.slice(0, -1))
         expect(memoryMb * 1024 * 1024).toBeLessThan(recycleLimits.memoryBytes);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
@@ -11,7 +11,7 @@ import { scenarios } from '../model/scenarios.mjs';
 import { createAgentProject as createScriptedAgent } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, root } from '../support/project.ts';
 import { sandboxProblem } from '../support/sandbox.ts';
 
 const noSandbox = sandboxProblem();
@@ -19,7 +19,9 @@ const noSandbox = sandboxProblem();
 const go = ['ralph', 'Go.', '--change', change];
 const once = [...go, '--max-iterations', '1', '--fail-fast'];
 
-/** Qwen Code retries a 429 for longer than a test should take, and has no option against it. */
+/** It retries a 429 for longer than a test should take, and has no option against it. */
+const isPatient = (name: string) => name === 'qwen';
+
 const refusals: [number, AgentErrorKind][] = [
   [401, 'auth'],
   [429, 'rate-limit'],
@@ -53,18 +55,19 @@ const tokens: Record<string, object | null> = {
 /** Without a key, the others try to reach their provider for longer than a test should take. */
 const reportsSignedOut = new Set(['claude', 'copilot', 'gemini', 'pi', 'qwen']);
 
-/** What the records of each scenario of this file say, by mode. */
-export const recorded: Readonly<Record<AgentMode, Map<string, string>>> = {
+/** What the records of each scenario say, by mode. Of one agent: each has a file of its own. */
+const recorded: Readonly<Record<AgentMode, Map<string, string>>> = {
   cold: new Map(),
   standby: new Map(),
   warm: new Map(),
 };
 
-/** What must not depend on the mode: `3 iterations, complete; 6000 + 300 tokens, $0.0066`. */
+/** `3 iterations, complete; 6000 + 300 tokens, $0.0066`, as far as the agent reports it. */
 const outcomeOf = (records: readonly IterationRecord[]): string => {
   const last = records.at(-1)!;
   const total = (key: 'inputTokens' | 'outputTokens' | 'costUsd') =>
     records.reduce((sum, { usage }) => sum + (usage?.[key] ?? 0), 0);
+  const hasCost = records.some(({ usage }) => (usage?.costUsd ?? null) !== null);
   const facts = [
     `${records.length} iteration${records.length === 1 ? '' : 's'}`,
     ...(last.completionFound ? ['complete'] : []),
@@ -73,8 +76,22 @@ const outcomeOf = (records: readonly IterationRecord[]): string => {
     ...(last.denied ? ['denied'] : []),
   ].join(', ');
   if (records.every(({ usage }) => usage === null)) return facts;
-  return `${facts}; ${total('inputTokens')} + ${total('outputTokens')} tokens, $${total('costUsd').toFixed(4)}`;
+  const tokens = `${total('inputTokens')} + ${total('outputTokens')} tokens`;
+  return `${facts}; ${tokens}${hasCost ? `, $${total('costUsd').toFixed(4)}` : ''}`;
 };
+
+/** The table of an agent in docs/harnesses.md says what is recorded in each mode. After both modes in the same file. */
+export const testTable = (name: string) =>
+  test(`${name}: the table in docs/harnesses.md says what is recorded in each mode`, () => {
+    const docs = readFileSync(join(root, 'docs', 'harnesses.md'), 'utf8');
+    const [table = ''] = docs
+      .slice(docs.search(new RegExp(`^\\| ${name} +\\| cold +\\| warm +\\|$`, 'm')))
+      .split('\n\n');
+    const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const column = (at: number) => new Map(rows.slice(2).map((cells) => [cells[1], cells[at]]));
+
+    expect({ cold: recorded.cold, warm: recorded.warm }).toEqual({ cold: column(2), warm: column(3) });
+  });
 
 /** The same scenarios for every agent, in each mode that it supports. A sample has those that differ between modes. */
 export const testAgent = (name: string, mode: AgentMode = 'cold', extent: 'all' | 'sample' = 'all') => {
@@ -120,7 +137,9 @@ export const testAgent = (name: string, mode: AgentMode = 'cold', extent: 'all' 
         expect(project.history()).toMatchObject([{ completionFound: false, rejected: null, error: null }]);
       });
 
-      test.each(refusals.filter(([status]) => !(name === 'qwen' && status === 429)))(
+      if (isPatient(name)) recorded[mode].set('the provider answers 429', 'not tested: it retries for over 5 minutes');
+
+      test.each(refusals.filter(([status]) => !(isPatient(name) && status === 429)))(
         'fails if the provider answers %d',
         async (status, kind) => {
           const project = await createAgentProject(() => ({ status, message: 'scripted refusal' }));

@@ -28,7 +28,7 @@ import { readJunit } from '../../src/proof/reports/junit.ts';
 import { ReportProblem } from '../../src/proof/reports/report.ts';
 import { readTap } from '../../src/proof/reports/tap.ts';
 import { cleanText } from '../../src/ralph/promise/clean.ts';
-import { judgeEnding, nothing } from '../../src/ralph/promise/judge-ending.ts';
+import { judgeEnding, tagOnly } from '../../src/ralph/promise/judge-ending.ts';
 import { createSearch } from '../../src/ralph/promise/search.ts';
 import { isTrailer } from '../../src/ralph/promise/trailer.ts';
 import { createRedactor } from '../../src/secrets/redact.ts';
@@ -127,7 +127,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     search.judge();
   },
   'end of text': (text) =>
-    judgeEnding(`${text}\n<promise>COMPLETE</promise>`, { text: 'COMPLETE', tagName: 'promise' }, nothing),
+    judgeEnding(`${text}\n<promise>COMPLETE</promise>`, { text: 'COMPLETE', tagName: 'promise' }, tagOnly),
   cleaning: (text) => cleanText(text),
   'trailer lines': (text) => text.split('\n').map((line) => isTrailer(line)),
   decoder: (text) => {

@@ -180,7 +180,7 @@ describe('an agent does not close an open task', () => {
       '- [x] Plan it\n- [ ]* Polish it\n  - [ ] Build it\n',
     ],
     ['out of the tasks', 'story.md', story, '## Tasks / Subtasks\n\n- [x] Plan it\n\n## Dev Notes\n\n- [ ] Build it\n'],
-  ])('that it moves %s, also with --allow-tampering', async (_, path, before, moved) => {
+  ])('that it moves %s, even with --allow-tampering', async (_, path, before, moved) => {
     const writes = (text: string) => `printf -- '${text.replaceAll('\n', '\\n')}' > ${path}; ${promise}`;
     const project = createProject({
       files: { [path]: before },

@@ -11,8 +11,8 @@ const recordBuilt = async (): Promise<FoundPattern[]> => {
   const stop = recordPatterns((pattern) => found.push(pattern));
   try {
     for (const file of new Set(built.map((where) => where.split(':')[0]!))) await import(resolve(file));
-    const { judgeEnding, nothing } = await import('../../src/ralph/promise/judge-ending.ts');
-    judgeEnding('<promise>COMPLETE</promise>', { text: 'COMPLETE', tagName: 'promise' }, nothing);
+    const { judgeEnding, tagOnly } = await import('../../src/ralph/promise/judge-ending.ts');
+    judgeEnding('<promise>COMPLETE</promise>', { text: 'COMPLETE', tagName: 'promise' }, tagOnly);
     const { resetTime } = await import('../../src/harness/reset-time.ts');
     resetTime('resets 3pm', new Date());
     const { fitting, filesNamed } = await import('../../src/guard/deciders/scope.ts');

@@ -128,7 +128,7 @@ test.each([
   expect(await endsSoon(project.spool('archive', change))).toMatchObject({ code: 0 });
 });
 
-test('a lock of a dead process that a live one is said to replace is reported', async () => {
+test('a lock of a dead process that seems to be replaced by a live one is reported', async () => {
   const project = createProject({ agent: [promise] });
   const dead = { ...(JSON.parse(forgedHere) as { id: string }), pid: 999_999_999 };
   const lock = `.spool/.state/ralph/${change}/lock`;

@@ -142,7 +142,7 @@ test('text that looks like a style of Spool is printed unchanged', async () => {
   expect(stdout).toContain('<31>red red');
 });
 
-test('printed commands can be pasted into a shell, whatever the name of the change', async () => {
+test('printed commands can be pasted into a shell, for any name of a change', async () => {
   const name = `001-01_a b'c"d$(touch PWNED)`;
   const project = createProject({
     files: { [`.spool/changes/${name}/proposal.md`]: '# A\n\nText.\n' },

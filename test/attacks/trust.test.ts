@@ -624,7 +624,7 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('is listed, also as JSON, and needs --yes in non-interactive mode', async () => {
+  test('is listed, in text and JSON, and needs --yes in non-interactive mode', async () => {
     const project = clone({ verify: ['npm test', 'npm run lint'] });
     expect(await project.spool('trust')).toMatchObject({
       code: 2,
@@ -663,7 +663,7 @@ describe('commands that a run has recorded from its project need trust when the 
     project.git('commit', '-qm', 'upstream');
   };
 
-  test('in a landing, also if an agent says that the user gave them', async () => {
+  test('in a landing, even if an agent says that the user gave them', async () => {
     const checks = 'touch "$HOME/checked"\n';
     const project = createProject({
       files: { [config]: JSON.stringify({ verify: [`sh ${script}`] }), [script]: checks },

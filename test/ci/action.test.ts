@@ -132,7 +132,7 @@ test('the scripts run a change in three jobs on new machines: a limit, a cancell
     pack: { packed: 'true' },
   });
   expect(first.codes['Fail unless the change is complete']).toBe(3);
-  expect(first.summary).toContain('Run **limit** after 1 iteration');
+  expect(first.summary).toContain('**Stopped at a limit** after 1 iteration');
   expect(existsSync(first.outputs.proof!.proof!)).toBe(true);
 
   // The runner signals the shell of a job that is cancelled.
@@ -156,10 +156,10 @@ test('the scripts run a change in three jobs on new machines: a limit, a cancell
   expect(
     execFileSync('git', ['ls-tree', '--name-only', `ralph/${change}`], { cwd: project.folder, encoding: 'utf8' }),
   ).toMatch(/\n?1\.txt\n2\.txt\n3\.txt\n/);
-  expect(third.summary).toContain('Run **complete** after 3 iterations');
+  expect(third.summary).toContain('**Complete** after 3 iterations');
 });
 
-test('a change that could be an option is refused, and nothing runs', async () => {
+test('a change that could be an option is rejected, and nothing runs', async () => {
   const project = createProject();
   const temp = join(dirname(project.home), 'temp');
   mkdirSync(temp);

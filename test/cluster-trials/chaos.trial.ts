@@ -26,7 +26,7 @@ const spenders = numbers(2).map((n) => `009-0${n}_spend`);
 /** Name and slots of each worker. There are more slots than changes, so that a lost change is taken at once. */
 const machines = { a: 4, b: 4, c: 4, d: 4 } as const;
 
-/** Leaves a process behind in a session of its own, which Spool has to end. */
+/** Leaves a process behind in a new session, which Spool has to end. */
 const agent = `#!/bin/sh
 if [ "$1" = --version ]; then echo 1.18.33; exit; fi
 prompt=$(cat)
@@ -238,7 +238,7 @@ test.each(seeds)('nothing is lost and nothing is done twice (SEED=%d)', async (s
     const reported = readFileSync(join(cluster.home, 'spent'), 'utf8').trim().split('\n').length;
     const booked = budgets.reduce((sum, budget) => sum + Number(budget.booked), 0);
     const unknown = Math.round(reported - booked / costUsd);
-    // Nobody read what an agent said after its worker was killed.
+    // What an agent said was not read after its worker was killed.
     expect(unknown).toBeGreaterThanOrEqual(0);
     expect(unknown).toBeLessThanOrEqual(counts.killed * 2 + counts.late);
 

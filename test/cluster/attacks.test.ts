@@ -10,7 +10,7 @@ const postgres = usePostgres();
 
 type Request = Record<string, unknown> & { readonly base: Record<string, unknown> };
 
-/** Queues a change as a person with the role of users and a program of their own could. */
+/** Queues a change as a person with the role of users and another program could. */
 const queueRaw = async (cluster: Cluster, id: string, edit: (request: Request) => unknown) => {
   const [row] = await cluster.query<{ project: string; request: Request }>(
     'select project, request from spool.change where id = $1',
@@ -25,7 +25,7 @@ const queueRaw = async (cluster: Cluster, id: string, edit: (request: Request) =
 
 test('a row of the queue does not lead a worker out of its clone', async () => {
   const cluster = await createCluster(postgres, { agent: ['touch "$HOME/ran"'] });
-  // A project of the worker's user, with a change of its own.
+  // A project of the worker's user, with another change.
   const victim = join(cluster.home, 'victim');
   const planned = (id: string) => {
     mkdirSync(join(victim, '.spool/changes', id), { recursive: true });

@@ -34,7 +34,7 @@ test('a run on a worker is watched, steered and landed from another checkout', a
   expect(await there('stop', change)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not running') });
   await cluster.spool('queue', 'add', change, '--priority', '5');
 
-  // Nobody has it.
+  // No worker has it.
   const queued = await there('status', change);
   expect(queued.stdout).toMatch(/Queued: the next free worker takes it\.\n(.*\n)*.*Queued .*tester@.*, priority 5/);
   expect((await there('status')).stdout).toMatch(/^queued +002-01_add-ralph-loop/m);

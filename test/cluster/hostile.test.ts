@@ -96,7 +96,7 @@ test('what a killed git has left in the mirror does not stop a worker', async ()
 test('a base that was rewritten on the remote is explained', async () => {
   const cluster = await createCluster(postgres, { agent: [worksFor(1)] });
   await cluster.spool('queue', 'add', change);
-  const start = cluster.git('rev-parse', '--short=7', 'HEAD');
+  const start = cluster.git('rev-parse', '--short=8', 'HEAD');
   cluster.git('switch', '--quiet', '--orphan', 'rewritten');
   cluster.git('commit', '--quiet', '--allow-empty', '-m', 'Rewritten');
   cluster.git('push', '--quiet', '--force', 'origin', 'rewritten:main');
@@ -106,7 +106,7 @@ test('a base that was rewritten on the remote is explained', async () => {
   cluster.worker('one');
   await cluster.reaches(change, 'failed');
   expect((await cluster.row(change)).detail).toBe(
-    `main on the remote does not have ${start} any more, from which it starts: queue it again`,
+    `main on the remote no longer contains ${start}, from which the change starts: queue it again`,
   );
   expect(cluster.calls()).toEqual([]);
 });
@@ -119,7 +119,7 @@ test('a branch that the remote protects is explained, and the work stays on the 
   const worker = cluster.worker('one', '--folder', folder);
   await cluster.reaches(change, 'failed');
   expect((await cluster.row(change)).detail).toMatch(
-    new RegExp(`^the remote refuses what the worker pushes to ralph/${change}: .*hook declined`),
+    new RegExp(`^the remote rejected what the worker pushed to ralph/${change}: .*hook declined`),
   );
   worker.kill('SIGTERM');
   await worker.result;

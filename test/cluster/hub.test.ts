@@ -132,7 +132,7 @@ test('a hub for other machines has a certificate that clients check, and lets on
   });
   expect(await list(atHome, (url) => (url.password = 'wrong'))).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^spool: The queue at .* refuses this role: password authentication failed.*\n$/),
+    stderr: expect.stringMatching(/^spool: The queue at .* rejected this role: password authentication failed.*\n$/),
   });
   hub.kill('SIGTERM');
   expect(await hub.result).toMatchObject({ code: 0 });

@@ -86,7 +86,7 @@ test('roles with few rights do everything, while a newer version of the tables i
   ).toBe(null);
   expect(await asUser('queue', 'migrate')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^spool: The queue at .* refuses this role: permission denied.*\n$/),
+    stderr: expect.stringMatching(/^spool: The queue at .* rejected this role: permission denied.*\n$/),
   });
 
   // What a newer Spool does to the tables of this one.

@@ -68,7 +68,7 @@ test('the proof of a worker reaches the person with the name of the worker, and 
   const shown = await spool('proof', change);
   expect(shown).toMatchObject({ code: 0, stderr: '' });
   expect(shown.stdout.replaceAll(/\s+/g, ' ')).toMatch(
-    /1 of 1 scenario proven Checked iteration 1 of run \S+ on worker/,
+    /1 of 1 scenario proven Verified iteration 1 of run \S+ on worker/,
   );
   const json = await spool('proof', change, '--json');
   const proof = JSON.parse(json.stdout) as ProofDetail & { run: { status: string } };
@@ -76,7 +76,7 @@ test('the proof of a worker reaches the person with the name of the worker, and 
   const { commit, worker: prover } = proof.scenarios[0]!.proof!;
   expect(prover).toEqual(by);
   expect(cluster.onRemote('rev-parse', `ralph/${change}`)).toBe(commit);
-  expect((await spool('publish', change, '--print')).stdout).toContain(`Checked in iteration 1 ${where}.`);
+  expect((await spool('publish', change, '--print')).stdout).toContain(`Verified in iteration 1 ${where}.`);
   expect((await spool('proof', change, '--html')).stdout).toContain(where);
 
   // Data from outside: what does not fit to the run is not believed, and neither is what no worker has announced.

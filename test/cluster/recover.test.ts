@@ -16,7 +16,7 @@ test('recovering says what there was to recover, and what was left alone', async
     cluster.start(['queue', 'recover', ...args], { env: { SPOOL_QUEUE: cluster.url } }).result;
   const nothing = { code: 0, stdout: 'The database knows everything that the remote has.\n', stderr: '' };
 
-  // An empty queue, and a change that nobody has run.
+  // An empty queue, and a change that was never run.
   expect(await recover()).toMatchObject(nothing);
   await cluster.spool('queue', 'add', other, '--label', 'no=worker');
   expect(await recover()).toMatchObject(nothing);
@@ -49,7 +49,7 @@ test('recovering says what there was to recover, and what was left alone', async
   // A role with few rights cannot do it.
   expect(await cluster.spool('queue', 'recover')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^spool: The queue at .* refuses this role: permission denied[^]*\n$/),
+    stderr: expect.stringMatching(/^spool: The queue at .* rejected this role: permission denied[^]*\n$/),
   });
   cluster.release('go');
 });

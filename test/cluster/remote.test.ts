@@ -61,7 +61,7 @@ test('what a person pushes to the branch of a change is not overwritten', async 
   expect(cluster.subjects(change)).toContain('By hand');
 });
 
-test('the remote refuses what a worker pushes after it has lost its claim, which is counted', async () => {
+test('the remote rejects what a worker pushes after it has lost its claim, which is counted', async () => {
   const cluster = await createCluster(postgres, { agent: [worksFor(2)] });
   const bin = join(cluster.home, 'bin');
   mkdirSync(bin);
@@ -108,7 +108,7 @@ test('a state that no worker has pushed is not continued', async () => {
   first.kill('SIGKILL');
   await first.result;
   await cluster.endLeases();
-  // Like a fence, but with an epoch of its own.
+  // Like a fence, but with another epoch.
   const ref = `refs/spool/runs/${change}`;
   const message = cluster.onRemote('log', '-1', '--format=%B', ref).replaceAll('epoch 1', 'epoch 9');
   cluster.git('fetch', '--quiet', 'origin', ref);

@@ -107,12 +107,14 @@ test('an opened run that ends on its worker says how, and a worker that is gone 
   expect(await terminal.exitCode).toBe(0);
 });
 
-test('a queue that refuses the password is a line of the screen, without the password', async () => {
+test('a queue that rejects the password is a line of the screen, without the password', async () => {
   const cluster = await createCluster(postgres, { agent: [waitsFor('never')] });
   const url = new URL(cluster.userUrl);
   url.password = 'not-the-password';
   const terminal = openWatch(cluster, { columns: 200, env: { SPOOL_QUEUE: url.href } });
-  await terminal.has(/^Only this machine is shown\. The queue at .* refuses this role: password authentication failed/);
+  await terminal.has(
+    /^Only this machine is shown\. The queue at .* rejected this role: password authentication failed/,
+  );
   terminal.type('q');
   expect(await terminal.exitCode).toBe(0);
   expect(terminal.raw()).not.toContain('not-the-password');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createAcpProject } from '../support/acp.ts';
+import { processStart } from '../../src/process/start-time.ts';
+import { type AcpScript, createAcpProject } from '../support/acp.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject } from '../support/project.ts';
 
@@ -7,7 +8,7 @@ const go = ['ralph', 'Go.', '--change', change, '--max-stalled', 'unlimited', '-
 
 describe.runIf(process.platform === 'linux')('agent modes', () => {
   test('standby starts the next process while the current one works', async () => {
-    const project = createAcpProject({ turns: ['answer', 'answer', 'complete'] });
+    const project = createAcpProject({ turns: ['answer', 'answer', 'complete beside another'] });
 
     const result = await project.spool(...go, '--agent-mode', 'standby');
 
@@ -20,6 +21,36 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test('standby does not wait for a process that still starts when the run ends, and ends what it started', async () => {
+    const project = createAcpProject({
+      boots: ['ok', 'silent with a helper'],
+      turns: ['complete beside another'],
+    });
+    const startedAt = performance.now();
+
+    const result = await project.spool(...go, '--agent-mode', 'standby');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+    // A process may take a minute to start.
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('standby notices what a turn changes while the next process starts', async () => {
+    const project = createAcpProject({
+      boots: ['ok', 'slow', 'ok'],
+      turns: ['instructs', 'answer', 'complete beside another'],
+    });
+
+    const result = await project.spool(...go, '--agent-mode', 'standby');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr.match(/is restarted: its instructions or configuration changed/g)).toHaveLength(1);
+    // One was started ahead of each iteration, and replaced ahead of the second.
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(5);
+  });
+
   test('a warm agent is restarted if its instructions have changed, and the run says so', async () => {
     const project = createAcpProject({ turns: ['answer', 'instructs', 'complete'] });
 
@@ -28,6 +59,22 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr.match(/is restarted: its instructions or configuration changed/g)).toHaveLength(1);
     expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+  });
+
+  test('a warm agent is restarted if a shell was ended that may have been its server, and the run says so', async () => {
+    const project = createAcpProject({ turns: ['serves', 'serves', 'serves', 'complete'] });
+
+    const result = await project.spool(...go, '--agent-mode', 'warm');
+
+    expect(result).toMatchObject({ code: 0 });
+    const seen = project.seen();
+    expect(seen.flatMap(({ serverAnswered }) => serverAnswered ?? [])).toEqual([true, true, true]);
+    expect(seen.filter(({ boot }) => boot)).toHaveLength(4);
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(
+      said.match(/is restarted: a shell that it left running, which was ended, may be one of its servers/g),
+    ).toHaveLength(3);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
   test('an agent of the project that speaks ACP is started for each iteration, and asks Spool', async () => {
@@ -40,8 +87,23 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
 
     expect(refused.stderr).toContain('run with --allow-all, or add "Edit(//etc/spool-test)" to "permissions.allow"');
     expect(project.history()).toMatchObject([
-      { end: 'answered', error: { kind: 'permission' }, denied: { tools: ['write'], allowAllHelps: true } },
+      {
+        end: 'answered',
+        error: { kind: 'permission' },
+        denied: {
+          tools: ['write'],
+          allowAllHelps: true,
+          calls: [
+            {
+              tool: 'write',
+              reason: 'no rule allows to edit /etc/spool-test',
+              suggestedRule: 'Edit(//etc/spool-test)',
+            },
+          ],
+        },
+      },
     ]);
+    expect(refused.stderr + refused.stdout).toContain('! write denied: no rule allows to edit /etc/spool-test');
     const seen = project.seen();
     expect(seen.filter(({ boot }) => boot)).toMatchObject([{ variable: 'set' }]);
     expect(seen).toContainEqual({
@@ -58,14 +120,58 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(project.seen().filter(({ boot }) => boot)).toHaveLength(3);
   });
 
-  test('spool doctor --probe tries the mode that would be used', async () => {
-    const project = createAcpProject({ turns: ['complete'] });
+  describe('spool doctor --probe', () => {
+    const probe = async (script: AcpScript, ...flags: string[]) => {
+      const project = createAcpProject(script);
+      const result = await project.spool('doctor', '--probe', '--harness', 'scripted', '--json', ...flags);
+      const checks = JSON.parse(result.stdout) as { about: string; status: string; message: string }[];
+      const messages = checks
+        .filter(({ about, message }) => about === 'scripted' && message.startsWith('probe: '))
+        .map(({ status, message }) => `${status} ${message.slice('probe: '.length)}`);
+      expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+      return { messages, seen: project.seen() };
+    };
 
-    const result = await project.spool('doctor', '--probe', '--harness', 'scripted', '--agent-mode', 'warm', '--json');
+    test('runs both tasks in one process, in a new session each', async () => {
+      const { messages, seen } = await probe({ turns: ['complete'] }, '--agent-mode', 'warm');
 
-    const checks = JSON.parse(result.stdout) as { about: string }[];
-    expect(JSON.stringify(checks.filter(({ about }) => about === 'scripted'))).toContain('answered in warm mode');
-    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+      expect(messages).toEqual([
+        'ok in warm mode: your setting',
+        'ok read a prompt of 200 KiB and printed the promise',
+        'ok answered',
+        'fail did not write a file',
+        'ok wrote nothing outside the project without --allow-all',
+        'ok the second task knew nothing of the first',
+        'ok left nothing running',
+      ]);
+      expect(seen.filter(({ boot }) => boot)).toHaveLength(1);
+      expect(new Set(seen.flatMap(({ session }) => session ?? [])).size).toBe(2);
+    });
+
+    test('finds an agent whose second session knows the first', async () => {
+      const { messages } = await probe({ turns: ['remembers'] }, '--agent-mode', 'warm');
+
+      expect(messages).toContain('warn the second task knew what was said in the first');
+    });
+
+    test('finds an agent that does not keep running', async () => {
+      const { messages } = await probe({ turns: ['complete, then exit 0'] }, '--agent-mode', 'warm');
+
+      expect(messages).toContain('warn exited after its answer');
+    });
+
+    test.each(['cold', 'warm'])('finds and ends what a run in %s mode would leave running', async (mode) => {
+      const { messages, seen } = await probe({ turns: ['hides'] }, '--agent-mode', mode);
+
+      expect(messages).toContain('warn left 2 processes running that a run would not find');
+      expect(seen.flatMap(({ hidden }) => hidden ?? []).map((pid) => processStart(Number(pid)))).toEqual([null, null]);
+    });
+
+    test('says why a sandbox is not tried in warm mode', async () => {
+      const { messages } = await probe({ turns: ['complete'] }, '--agent-mode', 'warm', '--sandbox');
+
+      expect(messages[0]).toBe('ok in cold mode: a sandbox ends with each iteration');
+    });
   });
 
   test('falls back to cold if the agent does not speak ACP, and says so once', async () => {

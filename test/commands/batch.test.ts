@@ -237,3 +237,18 @@ test('fails at once with one branch for several changes in worktrees', async () 
   });
   expect(project.calls()).toEqual([]);
 });
+
+test('the error of a change in a batch names the change once', async () => {
+  const project = createProject({ files, agent: [`echo waiting; until [ -e go-on ]; do sleep 0.01; done`, promise] });
+  const limited = ['ralph', '--max-iterations', '1', '--change', change];
+  const loop = project.start(limited);
+  await loop.printed('waiting');
+  await project.spool('stop', change);
+  project.write('go-on', '');
+  await loop.result;
+
+  const { stderr } = await project.spool(...limited, '--change', second);
+
+  expect(stderr).toMatch(new RegExp(`^${change} was not resumed: it has used 1 iteration`, 'm'));
+  expect(stderr).not.toContain(`${change}: ${change}`);
+});

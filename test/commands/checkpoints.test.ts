@@ -321,11 +321,11 @@ describe('spool rewind', () => {
 
     const back = await project.spool('rewind', change, '1');
     const reset = `git reset ${first!.commit!.slice(0, 12)}`;
-    const text = `The commits of iterations 2 to 3 are still on main.\nDrop them and keep the files: ${reset}`;
+    const text = `The commits of iterations 2 to 3 are still on main.\nUndo the commits, keep the files: ${reset}`;
     expect(line(back.stdout)).toBe(text);
     expect(line((await project.spool('rewind', change, '1')).stdout)).toBe(text);
     expect(line((await project.spool('rewind', change, '2')).stdout)).toBe(
-      `The commit of iteration 3 is still on main.\nDrop it and keep the files: git reset ${second!.commit!.slice(0, 12)}`,
+      `The commit of iteration 3 is still on main.\nUndo the commit, keep the files: git reset ${second!.commit!.slice(0, 12)}`,
     );
     expect(line((await project.spool('rewind', change, '3')).stdout)).toBeUndefined();
 
@@ -342,7 +342,7 @@ describe('spool rewind', () => {
     const tree = `.spool/worktrees/${change}`;
     const [first] = project.history();
     expect((await project.spool('rewind', change, '1')).stdout).toContain(
-      `The commit of iteration 2 is still on ralph/${change}.\nDrop it and keep the files: git -C ${tree} reset ${first!.commit!.slice(0, 12)}\n`,
+      `The commit of iteration 2 is still on ralph/${change}.\nUndo the commit, keep the files: git -C ${tree} reset ${first!.commit!.slice(0, 12)}\n`,
     );
     project.git('-C', tree, 'commit', '--quiet', '--allow-empty', '-m', 'mine');
     expect((await project.spool('rewind', change, '1')).stdout).toContain(

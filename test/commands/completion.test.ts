@@ -88,6 +88,10 @@ describe.each(Object.keys(shells).filter(isInstalled))('%s', (name) => {
     expect(await complete('spool comple')).toBe('completion');
     expect(await complete('spool config uns')).toBe('config unset');
     expect(await complete('spool ralph --max-it')).toBe('ralph --max-iterations');
+    expect(await complete('spool loo')).toBe('loop');
+    expect(await complete('spool age')).toBe('agents');
+    expect(await complete('spool ralph --yo')).toBe('ralph --yolo');
+    expect(await complete('spool ralph --agent')).toBe('ralph --agent');
     expect(await complete('spool ralph --change 002')).toBe(`ralph --change ${change}`);
     expect(await complete('spool ralph --change=003')).toBe('ralph --change=003-01_other');
     expect(await complete('spool diff 003')).toBe('diff 003-01_other');
@@ -126,6 +130,23 @@ describe('the hidden command of the scripts', () => {
     const { stdout } = await createProject().spool('__complete', ...words);
     expect(stdout.split('\n').map((line) => line.slice(0, expected.length))).toContain(expected);
   });
+});
+
+test.each([
+  [[''], ['ralph', 'harnesses'], ['loop', 'agents']],
+  [['l'], ['list', 'loop'], []],
+  [
+    ['ralph', '--'],
+    ['--harness', '--allow-all'],
+    ['--agent', '--yolo'],
+  ],
+  [['ralph', '--a'], ['--agent', '--agent-mode', '--allow-all'], []],
+  [['loop', '--yolo', '--'], ['--harness'], ['--allow-all', '--yolo']],
+])('%j offers an alias only to someone who types it', async (words, offered, missingHere) => {
+  const { stdout } = await createProject().spool('__complete', 'fish', ...words);
+  const values = stdout.split('\n').map((line) => line.split('\t')[0]);
+  expect(values).toEqual(expect.arrayContaining(offered));
+  for (const value of missingHere) expect(values).not.toContain(value);
 });
 
 test('an unknown shell is an error', async () => {

@@ -11,7 +11,7 @@ const starts = (project: ReturnType<typeof createOpencodeProject>) => project.se
 const modeNotices = (stderr: string) => stderr.replaceAll(/\s+/g, ' ').match(/(?:warm|cold|standby) mode/g) ?? [];
 
 describe.runIf(process.platform === 'linux')('the default mode of OpenCode', () => {
-  test('is one process for all iterations, and nothing is said about it', async () => {
+  test('is one process for all iterations, without a message', async () => {
     const project = createOpencodeProject({ turns: ['answer', 'answer', 'complete'] });
 
     const result = await project.spool(...go);

@@ -61,14 +61,17 @@ test('--detach prints the error of a run that cannot start, with its exit code',
   expect(project.calls()).toEqual([]);
 });
 
-test.each([['--status'], ['--clear-context'], ['--add-context=x']])('--detach and %s are refused', async (flag) => {
-  const project = createProject();
+test.each([['--status'], ['--clear-context'], ['--add-context=x']])(
+  '--detach and %s cannot be used together',
+  async (flag) => {
+    const project = createProject();
 
-  expect(await project.spool('ralph', '--change', change, '--detach', flag)).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('cannot be used together'),
-  });
-});
+    expect(await project.spool('ralph', '--change', change, '--detach', flag)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('cannot be used together'),
+    });
+  },
+);
 
 test('questions are asked before the run goes to the background', async () => {
   const project = createProject({
@@ -205,7 +208,7 @@ test('--detach runs several changes in parallel', async () => {
   );
 });
 
-test('--detach creates a change from a sentence, and a refused one leaves nothing behind', async () => {
+test('--detach creates a change from a sentence, and leaves nothing behind if it cannot start', async () => {
   const project = createProject({
     agent: [promise],
     files: {

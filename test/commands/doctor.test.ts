@@ -1,6 +1,8 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { AgentMode } from '../../src/harness/agent-mode.ts';
+import type { Moment } from '../model/server.mjs';
 import { createAgentProject } from '../support/agent.ts';
 import { createProject, type ProjectOptions, root } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
@@ -152,18 +154,45 @@ test.each([
   expect(result.stdout.includes(warning)).toBe(denied);
 });
 
-test('--probe runs the real OpenCode from prompt to promise', async () => {
-  const project = await createAgentProject('opencode', ({ step }) => {
+/** Does what the probe asks for. */
+const createProbed = async (mode: AgentMode | null) => {
+  const script = ({ step }: Moment) => {
     const asked = project.model.requests.at(-1)!.prompt.slice(-1000);
-    const inside = /into the folder (\S+?)\. Then/.exec(asked)?.[1];
+    const inside = /into the folder (\S+?)\. The/.exec(asked)?.[1];
     const outside = /Write a file (\/\S+)\. If/.exec(asked)?.[1];
     if (step > 0) return { text: 'Done.\n\n<promise>COMPLETE</promise>' };
     return { text: 'I write.', tools: [{ write: outside ?? `${inside}/probe.txt`, content: 'ok\n' }] };
-  });
+  };
+  const project = await createAgentProject('opencode', script, {}, mode);
+  return project;
+};
+
+test.runIf(process.platform === 'linux')('--probe runs the real OpenCode in its default mode', async () => {
+  const project = await createProbed(null);
+
+  const result = await project.run('doctor', '--probe');
+
+  for (const found of [
+    'in warm mode: its default',
+    'read a prompt of 200 KiB and printed the promise',
+    'answered',
+    'wrote a file',
+    'wrote nothing outside the project without --allow-all',
+    'the second task knew nothing of the first',
+    'left nothing running',
+  ])
+    expect(result.stdout).toContain(`probe: ${found}`);
+  expect(result.code).toBe(0);
+  expect(project.model.requests[0]!.bytes).toBeGreaterThan(200 * 1024);
+});
+
+test('--probe runs the real OpenCode from prompt to promise', async () => {
+  const project = await createProbed('cold');
 
   const result = await project.run('doctor', '--probe');
 
   expect(result.stdout).toContain('probe: read a prompt of 200 KiB and printed the promise');
+  expect(result.stdout).toContain('probe: in cold mode: your setting');
   expect(result.stdout).toContain('probe: exit code 0');
   expect(result.stdout).toContain('probe: wrote a file');
   expect(result.stdout).toContain('probe: wrote nothing outside the project without --allow-all');

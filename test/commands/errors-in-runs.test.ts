@@ -20,7 +20,7 @@ const withRuin = (ids: readonly string[], agent: readonly string[]) => {
 /** Wide enough for a message with a path. */
 const wide = { columns: 200 };
 
-test('an error of the system in the middle of a run is on a line of its own, and nothing is redrawn behind it', async () => {
+test('an error of the system in the middle of a run is on a separate line, and nothing is redrawn behind it', async () => {
   const project = withRuin([], [`${says('at work')}; ${ruin()}`]);
   // Longer than it takes until the status line is drawn again.
   const terminal = openTerminal(project, ['ralph', 'Go.', '--change', change, '--notify', 'sleep 1.5'], wide);

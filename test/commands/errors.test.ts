@@ -48,7 +48,7 @@ const rows: Row[] = [
     name: `${name} in place of the prompt`,
     args: ['ralph', ...args],
     files: twoChanges,
-    says: `"${args.at(-1)}" names a change, so it is no prompt. To run several changes: spool ralph --change ${first} --change ${args.at(-1)}`,
+    says: `"${args.at(-1)}" is a change, not a prompt. To run several changes: spool ralph --change ${first} --change ${args.at(-1)}`,
   })),
   {
     name: 'missing value',
@@ -106,9 +106,15 @@ const rows: Row[] = [
     says: `No change "../../etc" in .spool/changes. Active changes: ${change}.`,
   },
   {
-    name: 'an archived change',
+    name: 'a path to an archived change',
     args: ['ralph', '--change', 'archive/2026-01-31-001-01_old'],
     says: `No change "archive/2026-01-31-001-01_old" in .spool/changes. Active changes: ${change}.`,
+    files: { '.spool/changes/archive/2026-01-31-001-01_old/proposal.md': '# Old\n' },
+  },
+  {
+    name: 'an archived change',
+    args: ['ralph', '1-1'],
+    says: '001-01_old is archived. Read it with: spool status 001-01_old',
     files: { '.spool/changes/archive/2026-01-31-001-01_old/proposal.md': '# Old\n' },
   },
   {

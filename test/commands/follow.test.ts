@@ -32,7 +32,7 @@ const run = ['ralph', 'Build it.', '--change', change];
 
 const of = (project: TestProject) => ({ root: project.folder });
 
-/** Follows a run to its end. `seen` grows meanwhile. */
+/** Follows a run to its end. `seen` grows while it runs. */
 const follow = (project: TestProject) => {
   const seen: FollowedEvent[] = [];
   const ended = (async () => {

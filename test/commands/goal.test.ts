@@ -187,7 +187,7 @@ describe('files that decide a verify command are guarded', () => {
     const project = createProject({ agent: [promise] });
 
     const result = await project.spool(...once, '--verify', 'test -s README.md');
-    expect(result.stderr).toContain('module.md, nothing of "test -s README.md"\n');
+    expect(result.stderr).toContain('module.md, no files of "test -s README.md"\n');
   });
 
   test('a file weakened while no command used it is reported once a command uses it again', async () => {

@@ -44,6 +44,30 @@ test('spool harnesses lists all agents and which of them are installed', async (
   });
 });
 
+test.runIf(process.platform === 'linux')(
+  'spool agents shows what an agent reports in the mode that would be used',
+  async () => {
+    const project = createProject();
+    const reports = async (mode: string) => {
+      const { stdout } = await project.start(['agents', '--json'], { env: { SPOOL_AGENT_MODE: mode } }).result;
+      const found = JSON.parse(stdout) as { name: string; mode: string; capabilities: string[] }[];
+      return Object.fromEntries(found.map(({ name, mode: used, capabilities }) => [name, [used, ...capabilities]]));
+    };
+
+    const [usual, cold] = [await reports(''), await reports('cold')];
+
+    for (const name of ['copilot', 'gemini', 'qwen'])
+      expect(usual[name]).toEqual(['warm', 'text', 'tools', 'tokens', 'denials']);
+    expect(cold).toMatchObject({
+      copilot: ['cold', 'text', 'tools', 'denials'],
+      gemini: ['cold', 'text', 'tools', 'tokens'],
+      qwen: ['cold', 'text', 'tools', 'tokens'],
+    });
+    const { stdout } = await project.start(['agents'], { env: { SPOOL_AGENT_MODE: '' } }).result;
+    expect(stdout).toMatch(/^copilot .* text, tools, tokens, denials /m);
+  },
+);
+
 test('spool agents fits the terminal', async () => {
   const terminal = openTerminal(createProject(), ['agents'], { columns: 50 });
   expect(await terminal.exitCode).toBe(0);

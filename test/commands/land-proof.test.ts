@@ -56,7 +56,7 @@ test('lands what is proven after the rebase; the ledger names the landed commit,
   });
   const proof = (await project.spool('proof', change)).stdout;
   expect(proof).toContain(head.slice(0, 8));
-  expect(proof).toContain(`\n\n  Archive     spool archive ${change}\n  As a file `);
+  expect(proof).toContain(`\n\n  Archive     spool archive ${change}\n  Export `);
   expect(await project.spool('archive', change, '--require-scenarios')).toMatchObject({ code: 0 });
 });
 

@@ -701,7 +701,7 @@ describe('there is nothing to land', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 0,
-      stdout: `Nothing to land: main has what is on ${branch} already.\n`,
+      stdout: `Nothing to land: main already contains ${branch}.\n`,
     });
   });
 });

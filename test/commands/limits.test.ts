@@ -80,6 +80,31 @@ describe('a limit that cannot be enforced', () => {
     expect(project.exists('.spool/.state')).toBe(false);
   });
 
+  test.each([['--agent-mode', 'cold'], ['--sandbox']])(
+    'is an error for an agent that reports the value only in another mode: Copilot with %s',
+    async (...flags) => {
+      const { project, env } = withAgents({ copilot: promise });
+      const start = (...more: string[]) =>
+        project.start([...run, '--harness', 'copilot', '--max-tokens', '1k', ...more], {
+          env: { ...env, SPOOL_AGENT_MODE: '' },
+        }).result;
+
+      const refused = await start(...flags);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('--max-tokens cannot be enforced: Copilot reports no tokens.');
+    },
+  );
+
+  test.runIf(process.platform === 'linux')('is enforced for Copilot in its default mode', async () => {
+    const { project, env } = withAgents({ copilot: promise });
+    const args = [...run, '--harness', 'copilot', '--max-tokens', '1k'];
+
+    const { stderr } = await project.start(args, { env: { ...env, SPOOL_AGENT_MODE: '' } }).result;
+
+    expect(stderr).toMatch(/^ {2}Stops .* · at 1,000 tokens$/m);
+    expect(stderr).not.toContain('reports no tokens');
+  });
+
   test('is an error in the config file, and a flag removes it', async () => {
     const { project, env } = withAgents({ codex: promise }, { maxCost: 5 });
     const args = [...run, '--harness', 'codex'];

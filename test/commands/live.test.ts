@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change];
@@ -108,9 +108,9 @@ test.each([
       expect(all).toContain(each);
     expect(terminal.raw()).toContain('\u001b[1mimplement\u001b[22m');
     const results = all.join('\n').replaceAll('\n  ', ' ');
-    expect(results).toMatch(/^● [\d.]+m?s · 1 task done \(Parser\) · 2 files \+2 -1 · [0-9a-f]{7} · <\$0\.01$/m);
+    expect(results).toMatch(/^● [\d.]+m?s · 1 task done \(Parser\) · 2 files \+2 -1 · [0-9a-f]{8} · <\$0\.01$/m);
     expect(results).toMatch(
-      /^● Promise accepted · [\d.]+m?s · 1 task done \(Printer\) · 1 file \+1 -1 · [0-9a-f]{7} · <\$0\.01$/m,
+      /^● Promise accepted · [\d.]+m?s · 1 task done \(Printer\) · 1 file \+1 -1 · [0-9a-f]{8} · <\$0\.01$/m,
     );
   },
 );
@@ -126,7 +126,7 @@ describe('a burst of output', () => {
     *) echo "line $i";;
     esac; done`;
 
-  test('loses and doubles no line, whatever the size of the window becomes', async () => {
+  test('neither loses nor doubles a line when the window is resized', async () => {
     const project = createProject({ agent: [`${waits('go')}\n${burst}\n${text('<promise>COMPLETE</promise>')}`] });
     const terminal = openTerminal(project, run, { columns: 80, rows: 12 });
     await terminal.shows('OpenCode is working…');
@@ -219,7 +219,7 @@ test('output that is not UTF-8 gets ASCII, and FORCE_COLOR colors a log', async 
   const plain = await project.start(run, { env: { LANG: 'C' } }).result;
   expect(plain.stdout).toContain('  edit src/変更.ts\n  > grep TODO\n');
   expect(plain.stderr).toMatch(
-    /^\d\d:\d\d:\d\d Iteration 1: [\d.]+m?s, 1 task done \(Parser\), 2 files \+2 -1, [0-9a-f]{7}, <\$0\.01$/m,
+    /^\d\d:\d\d:\d\d Iteration 1: [\d.]+m?s, 1 task done \(Parser\), 2 files \+2 -1, [0-9a-f]{8}, <\$0\.01$/m,
   );
   expect(plain.stdout + plain.stderr).not.toContain('\u001b');
 
@@ -265,3 +265,21 @@ test.each([
   expect(lines.map(({ text }) => text.trimEnd()).join('\n')).toMatch(wrapped);
   expect(lines.every(({ rows }) => rows === 1)).toBe(true);
 });
+
+test.each([
+  ['Ctrl-C', (terminal: Typed) => terminal.type('\u0003')],
+  ['spool stop --now', (_: Typed, project: TestProject) => void project.spool('stop', change, '--now')],
+])('%s in the middle of a step is no error of the agent', async (_, stop) => {
+  const started = json({ type: 'step_start', part: { type: 'step-start' } });
+  const project = createProject({ agent: [`${started}\n${text('Looking around.')}\n${waits('never')}`] });
+  const terminal = openTerminal(project, run, { columns: 80 });
+  await terminal.shows('Looking around.');
+  stop(terminal, project);
+
+  expect(await terminal.exitCode).toBeGreaterThan(128);
+  expect(terminal.screen()).toContain('● Interrupted');
+  expect(terminal.screen()).not.toContain('in the middle of its work');
+  expect(project.history()[0]).toMatchObject({ error: { message: 'the iteration was interrupted' } });
+});
+
+type Typed = ReturnType<typeof openTerminal>;

@@ -68,7 +68,7 @@ test('a follower of a run that is killed says so and ends', async () => {
   expect(await raw.result).toMatchObject({ code: 143 });
   killProcessesWith(`HOME=${project.home}`);
   const { stdout: status } = await project.spool('status', change);
-  const isShared = (line: string) => !/^ {2}(?:Left over|End )/.test(line);
+  const isShared = (line: string) => !/^ {2}(?:Left over|Clean up )/.test(line);
   expect(stdout.split('\n').filter(isShared).join('\n').endsWith(`\n\n${status}`)).toBe(true);
 });
 
@@ -130,7 +130,7 @@ test('Ctrl-C ends the follower and not the run', async () => {
   expect(await loop.result).toMatchObject({ code: 0 });
 });
 
-test('one iteration is shown as it was, raw, as events or by its prompt, also of an older run', async () => {
+test('one iteration is shown as it was, raw, as events or by its prompt, including in an older run', async () => {
   const project = createProject({
     agent: [says('first'), says('second'), `${says('third')}; ${promise}`, `${says('other')}; ${promise}`],
   });
@@ -217,4 +217,56 @@ test('an iteration at the end of a long journal is shown in little memory', asyn
   expect(code).toBe(0);
   expect(stdout).toMatch(/Iteration 2[\s\S]*last/);
   expect(stdout).not.toContain('yyyy');
+});
+
+test('who joins in a later iteration sees its tasks', async () => {
+  const tasks = `.spool/changes/${change}/tasks.md`;
+  const project = createProject({
+    files: { [tasks]: '- [ ] One\n- [ ] Two\n- [ ] Three\n' },
+    agent: [`sed -i 's/.*One/- [x] One\\n- [ ] Added/' ${tasks}`, waitsFor('never')],
+  });
+  const loop = project.start(run);
+  await loop.printed('waiting for never');
+
+  const terminal = openTerminal(project, ['logs', change, '-f'], { columns: 100 });
+  await terminal.shows('1/4 tasks');
+
+  expect(terminal.screen()).not.toContain('working… 0s · 0/3 tasks');
+  const status = JSON.parse((await project.spool('status', '--json')).stdout) as { tasks: object }[];
+  expect(status[0]!.tasks).toEqual({ done: 1, total: 4 });
+});
+
+test('an iteration ends with its result, and not with the next start of the run', async () => {
+  const project = createProject({
+    agent: [says('first'), waitsFor('never'), `${says('third')}; ${waitsFor('never')}`, says('again')],
+  });
+  const stopped = project.start(run);
+  await stopped.printed('waiting for never');
+  stopped.kill('SIGINT');
+  await stopped.result;
+  const killed = project.start([...run, '--resume']);
+  await killed.printed('third');
+  killed.kill('SIGKILL');
+  await killed.result;
+  killProcessesWith(`HOME=${project.home}`);
+  await project.spool(...run, '--resume', '--max-iterations', '3');
+  const typesOf = async (n: string) =>
+    (await project.spool('logs', change, n, '--json')).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type)
+      .filter((type) => type !== 'agent');
+
+  expect((await project.spool('logs', change, '2')).stdout).toMatch(/Iteration 2: Interrupted[^\n]*\n$/);
+  expect(await typesOf('2')).toEqual(['run-started', 'iteration-started', 'notice', 'iteration-finished']);
+  // Its process was killed, so it was repeated after another start.
+  const { stdout } = await project.spool('logs', change, '3');
+  expect(stdout).toMatch(/Resuming at iteration 3[\s\S]*again\n[\s\S]*Iteration 3: [^\n]*\n$/);
+  expect((await typesOf('3')).filter((type) => type !== 'notice')).toEqual([
+    'run-started',
+    'iteration-started',
+    'run-started',
+    'iteration-started',
+    'iteration-finished',
+  ]);
 });

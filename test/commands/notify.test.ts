@@ -92,7 +92,7 @@ test('ntfy and Slack get their own formats, and --notify-on selects events', asy
   expect(received).toHaveLength(2);
 });
 
-test('a target that fails is reported in one line, and the run goes on', async () => {
+test('a target that fails is reported in one line, and the run continues', async () => {
   const { host, received } = await startReceiver(status(404));
   const project = createProject({ agent: rejectedOnce });
 

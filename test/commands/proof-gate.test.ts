@@ -130,7 +130,7 @@ test('adds nothing @scenario ${noNumbers}', () => assert.equal(sum(), 0));`)}\n$
     expect(await project.spool('archive', change, '--require-scenarios')).toMatchObject({ code: 0 });
   });
 
-  test('is refused for a change without scenarios, and if nothing can prove them', async () => {
+  test('fails for a change without scenarios, and if nothing can prove them', async () => {
     const project = createProject({ files: { ...files, [spec]: null } });
     expect(await project.spool(...once)).toMatchObject({
       code: 2,
@@ -181,7 +181,7 @@ ${promise}`,
     expect(project.read('seen.txt')).toBe('');
   });
 
-  test('weakened tests are refused until they are restored, or the user accepts them', async () => {
+  test('weakened tests are rejected until they are restored, or the user accepts them', async () => {
     const old = 'old.test.mjs';
     const weak = (edit: string) => `${fixed}\n${honest}\n${edit}\n${promise}`;
     const project = createProject({

@@ -96,7 +96,7 @@ test('the ledger stays when a gate is interrupted, when the run is resumed, and 
   ]);
 });
 
-test('a command finds a folder for its reports also if the change has no scenarios', async () => {
+test('a command finds a folder for its reports even if the change has no scenarios', async () => {
   const project = createProject({ agent: [promise] });
   const verify = '[ -d "$SPOOL_REPORTS" ] && echo "$SPOOL_REPORTS" > "$HOME/folder" && touch "$SPOOL_REPORTS/a.xml"';
 

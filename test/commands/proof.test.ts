@@ -41,7 +41,7 @@ ${promise}`,
   const before = await project.spool('proof', change);
   expect(before).toMatchObject({ code: 1, stderr: '' });
   expect(before.stdout).toMatch(
-    /^● 002-01_add-ralph-loop\n {2}Proof {7}0 of 2 scenarios proven, 2 unlinked\n {2}Checked {5}never/,
+    /^● 002-01_add-ralph-loop\n {2}Proof {7}0 of 2 scenarios proven, 2 unlinked\n {2}Verified {4}never/,
   );
   expect(before.stdout).toContain(`  Prove       spool ralph ${change} --require-scenarios\n`);
 
@@ -60,7 +60,7 @@ ${promise}`,
   });
   const markdown = await project.spool('proof', change, '--markdown');
   expect(markdown).toMatchObject({ code: 0, stderr: '' });
-  expect(markdown.stdout).toContain('**2 of 2 scenarios proven.** Checked in iteration 1.\n');
+  expect(markdown.stdout).toContain('**2 of 2 scenarios proven.** Verified in iteration 1.\n');
   expect(await project.spool('proof', change, '--html', '--output', 'proof.html')).toEqual({
     code: 0,
     signal: null,
@@ -80,7 +80,7 @@ ${promise}`,
   expect(await proofOf(project)).toMatchObject({ proven: true, archived: true, count: { proven: 2 } });
 });
 
-test('refuses two formats and a file that cannot be written', async () => {
+test('rejects two formats and a file that cannot be written', async () => {
   const project = createProject();
   expect(await project.spool('proof', change, '--json', '--html')).toMatchObject({
     code: 2,

@@ -38,7 +38,7 @@ test('pushes the branch and opens one draft pull request; a second call updates 
   for (const words of [
     'The proposal of the loop.',
     '## Proof',
-    'Run **complete** after 1 iteration',
+    '**Complete** after 1 iteration',
     '<code>true</code> | passed',
     '- [x] Write it &#124; @&#8203;octocat',
   ])
@@ -137,7 +137,7 @@ test('a closed pull request is left alone, a merged one is done, and new commits
   });
 });
 
-describe('refuses', () => {
+describe('rejects', () => {
   test('a change without a branch, with uncommitted work, or that is not complete', async () => {
     const project = createProject({ agent: ['echo x > x.txt'] });
     const github = withGithub(project);
@@ -194,7 +194,7 @@ describe('refuses', () => {
     expect(github.onRemote('rev-parse', 'feature')).toBe(github.onRemote('rev-parse', 'main'));
   });
 
-  test('a remote that refuses, and says why', async () => {
+  test('a remote that rejects the push, and says why', async () => {
     const { project, github } = await worked();
     project.write('../remote.git/hooks/pre-receive', '#!/bin/sh\necho "the branch is protected" >&2\nexit 1\n');
     chmodSync(join(github.remote, 'hooks/pre-receive'), 0o755);

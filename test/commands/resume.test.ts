@@ -150,3 +150,19 @@ describe('an --until that has passed when a run is resumed', () => {
     expect(project.calls()).toHaveLength(2);
   });
 });
+
+test('commands that are kept from the last run do not name variables that are not set', async () => {
+  const project = createProject({ agent: ['exit 0'] });
+  const limited = ['ralph', '--change', change, '--max-iterations'];
+  const flags = ['--verify', 'true', '--notify', 'exit 0', '--json'];
+  await project.spool(...limited, '1', ...flags);
+  const resumed = await project.spool(...limited, '2', '--resume');
+  const withVariable = await project.start([...limited, '3', '--resume'], { env: { SPOOL_VERIFY: 'exit 0' } }).result;
+  const origins = (await project.spool('logs', change, '--json')).stdout;
+
+  expect(resumed.stderr).toContain('and "true" passes (the last run)');
+  expect(resumed.stderr).toMatch(/^ {2}Notify {3}exit 0 \(the last run\)$/m);
+  expect(resumed.stderr).not.toContain('SPOOL_');
+  expect(withVariable.stderr).toContain('and "exit 0" passes (SPOOL_VERIFY)');
+  expect(origins).toContain('"source":"the last run","setBy":"last run"');
+});

@@ -60,7 +60,7 @@ describe('--review', () => {
     expect(result.stderr).toContain('Complete: done, verified and reviewed in iteration 2.');
     expect(result.stderr).toContain('  Reviews     2 by opencode:second/model, 1 passed\n');
 
-    // The copy was a repository of its own, and nothing of what happened in it is left.
+    // The copy was a separate repository, and nothing of what happened in it is left.
     const home = (name: string) => readFileSync(join(project.home, name), 'utf8');
     const [record] = project.history();
     expect(home('refs').split('\n')[0]).toBe(record!.checkpoint);
@@ -266,7 +266,7 @@ describe('--review', () => {
 
     expect({ code, stderr }).toMatchObject({ code: 0 });
     const costsIn = (text: string) => [...text.matchAll(/\$\d+\.\d\d/g)].map(([cost]) => cost);
-    // The reviews have lines of their own.
+    // The reviews are on separate lines.
     expect(costsIn(stderr.split('Complete: ')[0]!)).toEqual(['$0.40', '$0.70', '$0.08', '$0.13']);
     const status = await project.spool('status', change);
     expect(costsIn(status.stdout)).toEqual(['$0.83', '$0.70', '$0.13']);
@@ -290,7 +290,7 @@ describe('--review', () => {
     });
   });
 
-  test('a review that cannot work is refused before anything starts, and one of the project needs trust', async () => {
+  test('a review that cannot work fails before anything starts, and one of the project needs trust', async () => {
     const config = JSON.stringify({ review: 'opencode:from/config', maxReviews: 1, reviewPrompt: 'Be strict.' });
     const project = createProject({ agent: [promise, passes], git: false, untrusted: true });
 

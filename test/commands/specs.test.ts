@@ -71,7 +71,7 @@ test('archive --no-specs only moves the change', async () => {
   expect(project.read(main)).toBe(standardMain);
 });
 
-test('archive refuses specs that cannot be merged, and changes nothing', async () => {
+test('archive rejects specs that cannot be merged, and changes nothing', async () => {
   const project = withDelta(bad, {
     [`${folder}/specs/cart/spec.md`]: `## ADDED Requirements\n\n${requirement('Cart')}`,
   });

@@ -128,7 +128,7 @@ describe('a sentence', () => {
     expect(ids.map((id) => project.state(id).status)).toEqual(['complete', 'complete', 'complete']);
   });
 
-  test('is refused in the home folder', async () => {
+  test('fails in the home folder', async () => {
     const project = plain();
     const result = await project.start(['ralph', sentence], { env: { HOME: project.folder }, cwd: '.' }).result;
 
@@ -239,6 +239,20 @@ describe('the list', () => {
     expect(project.history(change)).toEqual([]);
     project.write('go-on', '');
     await running.result;
+  });
+
+  test('says of a run on a branch whether it has landed', async () => {
+    const project = createProject({ agent: [`echo $$ > work-$$; ${promise}`], files });
+    for (const id of [other, '004-01']) await project.spool('ralph', id, '--worktree');
+    expect(await project.spool('land', other)).toMatchObject({ code: 0 });
+
+    const terminal = openTerminal(project, ['ralph'], { columns: 120 });
+    await terminal.shows('Enter: run it');
+    const rows = terminal.lines().map(({ text }) => text);
+    expect(rows).toContainEqual(expect.stringMatching(/ 003-01_other +1\/2 {2}landed just now$/));
+    expect(rows).toContainEqual(expect.stringMatching(/ 004-01_a-name\S+ +- {4}complete, not landed just now$/));
+    terminal.type('\u0003');
+    await terminal.exitCode;
   });
 
   test('runs several selected changes as a batch', async () => {
@@ -399,7 +413,7 @@ describe('spool init', () => {
     expect(quick.screen()).toContain('Agent   opencode (also installed: claude)');
   });
 
-  test('is refused to an agent, which could make its own settings trusted', async () => {
+  test('fails for an agent, which could make its own settings trusted', async () => {
     const project = createProject({ agent: [`node "$SPOOL" init; ${promise}`] });
     const result = await project.start(['ralph', '002-01'], { env: { SPOOL: spoolProgram } }).result;
 

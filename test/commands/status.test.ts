@@ -4,6 +4,7 @@ import { widthOf } from '../../src/text/format.ts';
 import { promise, waitsFor } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
+import { openWatch } from '../support/watch.ts';
 
 const tasks = `.spool/changes/${change}/tasks.md`;
 const ticks = (line: number) => `sed -i '${line}s/ ]/x]/' ${tasks}`;
@@ -46,7 +47,7 @@ const facts = [
 
 const next = [
   `  Review      spool diff ${change} --all`,
-  `  Look at #3  spool logs ${change} 3`,
+  `  Log of #3   spool logs ${change} 3`,
   `  Archive     spool archive ${change}`,
 ];
 
@@ -204,4 +205,47 @@ test('running runs come first, with what they do now, and a killed one is interr
     { change: other, status: 'complete' },
   ]);
   expect(readFileSync(project.stateFile('state.json'), 'utf8')).toContain('"running"');
+});
+
+const limited = {
+  type: 'error',
+  error: { name: 'APIError', data: { message: 'usage limit reached, try again in 90s', statusCode: 429 } },
+};
+
+test.each([
+  ['paused', waitsFor('go'), ['pause'], 'Paused. Resume with'],
+  ['waiting', `${prints(limited)}; exit 1`, [], 'Resuming at'],
+  ['stopping', waitsFor('never'), ['stop'], 'Stop requested'],
+])('a run that is %s is called so in every table and in JSON', async (phase, script, steer, line) => {
+  const project = createProject({ agent: [script] });
+  const loop = project.start(run);
+  if (steer.length > 0) {
+    await loop.printed('waiting for');
+    const steered = project.spool(...steer, change);
+    await loop.printed('requested');
+    project.write('go', '');
+    await steered;
+  }
+  await loop.printed(line);
+  const screen = async (...args: string[]) => {
+    const terminal = openTerminal(project, args, { columns: 50 });
+    await terminal.exitCode;
+    return terminal.screen();
+  };
+  const json = async (...args: string[]): Promise<unknown> =>
+    JSON.parse((await project.spool(...args, '--json')).stdout);
+
+  expect(await screen('status')).toMatch(new RegExp(`^${phase} +002-01`, 'm'));
+  expect(await screen('list')).toMatch(new RegExp(`002-01.* ${phase} `));
+  expect(await json('status')).toMatchObject([{ status: 'running', phase }]);
+  expect(await json('status', change)).toMatchObject({ status: 'running', phase });
+  expect(await json('list')).toMatchObject([{ lastRun: { status: 'running', phase } }]);
+  const watch = openWatch(project, { columns: 50 });
+  await watch.has(new RegExp(`^1 run · 0 running · 1 ${phase}`));
+  await watch.has(new RegExp(`^> ${phase} +002-01`));
+  watch.type('q');
+  await watch.exitCode;
+  loop.kill('SIGINT');
+  await loop.result;
+  expect(await json('status', change)).toMatchObject({ status: 'interrupted', phase: null });
 });

@@ -128,7 +128,7 @@ describe('pause and resume', () => {
     expect(await loop.result).toMatchObject({ code: 0 });
   });
 
-  test('an agent that runs "spool resume" is refused, and one that runs "spool pause" pauses its run', async () => {
+  test('an agent that runs "spool resume" gets an error, and one that runs "spool pause" pauses its run', async () => {
     const spool = `"${process.execPath}" "${join(root, 'dist/spool.cjs')}"`;
     const project = createProject({ agent: [`${spool} pause ${change}; ${spool} resume ${change}`, promise] });
     const loop = project.start(run);
@@ -292,7 +292,7 @@ describe('stop', () => {
       expect(status.stdout).toMatch(
         /^ {2}Left over +\d processes of the agent are still running \(PID \d+(, \d+)+\)$/m,
       );
-      expect(status.stdout).toMatch(new RegExp(`^ {2}End them +spool stop ${change}$`, 'm'));
+      expect(status.stdout).toMatch(new RegExp(`^ {2}Clean up +spool stop ${change}$`, 'm'));
       expect((await project.spool('status')).stdout).toMatch(
         /the process is gone; \d processes of its agent are still running/,
       );
@@ -305,7 +305,7 @@ describe('stop', () => {
         code: 0,
         stdout: expect.stringMatching(
           new RegExp(
-            `^${change} is not running: its process died in iteration 1\\. Ended \\d processes that were left of it\\. Resume with: spool ralph --change ${change}\\n$`,
+            `^${change} is not running: its process died in iteration 1\\. Cleaned up \\d leftover processes\\. Resume with: spool ralph --change ${change}\\n$`,
           ),
         ),
       });
@@ -322,7 +322,7 @@ describe('stop', () => {
     expect(await project.spool('stop', change, '--now')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /did not respond within 3s \(PID \d+, since .*It will handle the request as soon as/,
+        /did not respond within 3s \(PID \d+, since .*The request stays pending until it responds/,
       ),
     });
     loop.kill('SIGCONT');
@@ -492,7 +492,7 @@ describe('a batch', () => {
     ['deletes the state folder', 'rm -rf .spool/.state'],
     [
       'puts something else in the place of the queue',
-      `cd .spool/.state/ralph/${third}; rm queued; mkfifo queued; ln -s "$HOME/victim" taken-out; cd -`,
+      `cd .spool/.state/ralph/${third}; rm queued; mkfifo queued; ln -s "$HOME/victim" removed; cd -`,
     ],
   ])('an agent that %s does not keep a batch from starting the next change', async (_, plant) => {
     const project = createProject({ files, agent: [`${plant}; ${promise}`, waitsFor('go-on'), promise] });

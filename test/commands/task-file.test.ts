@@ -92,7 +92,7 @@ describe('a task file', () => {
     expect(project.state(id).status).toBe('complete');
   });
 
-  test('has an ID of its own if another file or change has the same one', async () => {
+  test('has a separate ID if another file or change has the same one', async () => {
     const project = createProject({
       files: { ...noSpool, 'a/b.md': plan, 'a-b.md': plan, 'A.md': plan, '.kiro/specs/a/requirements.md': 'A.\n' },
       agent: [promise],

@@ -98,7 +98,7 @@ test('a run that is killed while it is opened says so, how to resume it, and wha
   terminal.type('q');
   await terminal.has(/^> interrupted .*; \d process/);
   terminal.type('s');
-  await terminal.has(/^Is not running: its process died in iteration 1\. Ended \d process/);
+  await terminal.has(/^Is not running: its process died in iteration 1\. Cleaned up \d leftover process/);
   terminal.type('q');
   expect(await terminal.exitCode).toBe(0);
 });

@@ -698,7 +698,7 @@ describe('no work is lost with a worktree', () => {
     first.kill('SIGKILL');
     await first.result;
     const second = project.start(args);
-    await eventually(() => project.read('../home/begun') === 'begun\nbegun\n', 'the setup to begin anew');
+    await eventually(() => project.read('../home/begun') === 'begun\nbegun\n', 'the setup to begin again');
     project.write('../home/go', '');
 
     expect(await second.result).toMatchObject({ code: 0 });

@@ -67,8 +67,19 @@ test('AGENTS.md lists every room of src and only existing files', () => {
   const map = read('AGENTS.md');
   const rooms = new Set(tracked.filter((path) => path.startsWith('src/')).map((path) => path.split('/')[1]!));
   expect([...rooms].filter((room) => !map.includes(`\`${room.replace(/^([a-z]+)$/, '$1/')}\``))).toEqual([]);
-  const named = [...`${map}${read('docs/architecture.md')}`.matchAll(/`([a-z]+\/[a-z/-]+\.ts)`/g)].map(
-    (match) => `src/${match[1]}`,
-  );
+  const pages = [map, read('docs/architecture.md'), read('docs/contributing.md')].join('\n');
+  const named = [...pages.matchAll(/`([a-z]+\/[a-z/-]+\.tsx?)`/g)].map((match) => `src/${match[1]}`);
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+test('AGENTS.md fits on two screens of 50 rows with 120 columns', () => {
+  const rows = read('AGENTS.md').trimEnd().split('\n');
+  expect(rows.reduce((sum, row) => sum + Math.max(1, Math.ceil(row.length / 120)), 0)).toBeLessThanOrEqual(100);
+});
+
+test('every folder of tests is described', () => {
+  const folders = new Set(tracked.map((path) => /^test\/([a-z-]+)\/.*\.(?:test|trial)\.ts$/.exec(path)?.[1]));
+  folders.delete(undefined);
+  const page = read('docs/contributing.md');
+  expect([...folders].filter((folder) => !page.includes(`\`test/${folder}/\``))).toEqual([]);
 });

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createAcpDecoder } from '../../src/harness/acp/decoder.ts';
 import type { AgentEvent } from '../../src/ralph/agent-events.ts';
@@ -76,6 +77,92 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test('gets a new process after an error of the protocol, and not after one of the provider', async () => {
+    const turns = ['refused', 'answer', 'broken', 'invalid request', 'no stop reason', 'answer', 'complete'];
+    const project = createAcpProject({ turns });
+
+    const limits = ['--max-failures', 'unlimited', '--max-wait', '0s'];
+    expect(await project.spool(...warm, ...limits)).toMatchObject({ code: 3 });
+    const result = await project.spool(...warm, ...limits);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history().map(({ error }) => error?.kind ?? null)).toEqual([
+      'rate-limit',
+      null,
+      'unknown',
+      'transport',
+      'truncated',
+      null,
+      null,
+    ]);
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted is restarted: it answered with a protocol error\./g)).toHaveLength(3);
+    // The limit ended the first run.
+    expect(turnsOfProcesses(project.seen())).toEqual([1, 2, 1, 1, 2]);
+  });
+
+  test('closes a session that it refused to set up', async () => {
+    const model = createAcpProject({ boots: ['refuses session/set_config_option'], turns: ['answer'] });
+    const mode = createAcpProject({ boots: ['refuses session/set_mode'], turns: ['answer'] }, { mode: 'code' });
+    const twice = ['--max-iterations', '2', '--max-failures', 'unlimited'];
+
+    const [unknownModel, unknownMode] = await Promise.all([
+      model.spool(...warm, ...twice, '--model', 'some/model'),
+      mode.spool(...warm, ...twice),
+    ]);
+
+    for (const { seen } of [model, mode]) {
+      const closed = seen().filter(({ method }) => method === 'session/close');
+      expect(new Set(closed.map(({ sessionId }) => sessionId))).toHaveProperty('size', 2);
+    }
+    expect(model.history().map(({ error }) => error?.kind)).toEqual(['model', 'model']);
+    expect(unknownModel.stderr).not.toContain('is restarted');
+    expect(model.seen().filter(({ boot }) => boot)).toHaveLength(1);
+    expect(mode.history().map(({ error }) => error?.kind)).toEqual(['unknown', 'unknown']);
+    expect(unknownMode.stderr.match(/is restarted: it answered with a protocol error/g)).toHaveLength(1);
+    expect(mode.seen().filter(({ boot }) => boot)).toHaveLength(2);
+  });
+
+  test('is announced if it exits between iterations, and runs cold after two in a row', async () => {
+    const project = createAcpProject({ boots: ['ok'], turns: ['answer', 'answer', 'answer', 'complete'] });
+    const findPid = String.raw`pid=$(sed -n 's/.*"boot":"ok","pid":\([0-9]*\).*/\1/p' "$HOME/acp-seen.jsonl" | tail -n 1)`;
+    const kill = `${findPid}; kill -9 $pid && while kill -0 $pid; do :; done; true`;
+
+    const result = await project.spool(...warm, '--verify-each', '--verify', kill);
+
+    expect(result).toMatchObject({ code: 0 });
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted is restarted: it exited between iterations\./g)).toHaveLength(1);
+    expect(said.match(/cannot run in warm mode \(it exited in 2 iterations in a row\)/g)).toHaveLength(1);
+    expect(project.history().map(({ end, error }) => [end, error])).toEqual(
+      Array.from({ length: 4 }, () => ['answered', null]),
+    );
+  });
+
+  test('is announced once if it never stays running', async () => {
+    const leaves = 'answer, then exit 0';
+    const project = createAcpProject({ turns: [leaves, leaves, leaves, leaves, 'complete'] });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted does not stay running/g)).toHaveLength(1);
+    expect(said).not.toContain('cannot run in warm mode');
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(5);
+  });
+
+  test('is announced if it does not close its session', async () => {
+    const project = createAcpProject({ boots: ['silent at session/close', 'ok'], turns: ['answer', 'complete'] });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    const said = result.stderr.replaceAll(/\s+/g, ' ');
+    expect(said.match(/scripted is restarted: it did not close its session\./g)).toHaveLength(1);
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+  });
+
   test.each(['with close', 'without close'])(
     'does not make a promise count if it exits with an error after its answer: %s',
     async (boot) => {
@@ -127,7 +214,7 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
       null,
       null,
     ]);
-    // Each iteration had a process, and so a session of its own.
+    // Each iteration had its own process, and therefore its own session.
     expect(new Set(project.seen().flatMap(({ session }) => session ?? []))).toHaveProperty('size', 3);
   });
 
@@ -148,6 +235,42 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test.each<[string, string[], string[]]>([
+    ['a tool that saves its work when its agent ends', ['tool', 'complete'], ['EOF', 'EOF']],
+    ['an agent that ignores the end of its input', ['stubborn', 'complete'], ['EOF', 'SIGTERM', 'EOF']],
+    [
+      'an agent that answers with a promise when it is cancelled',
+      ['promises when cancelled', 'complete'],
+      ['EOF', 'EOF'],
+    ],
+  ])('closes the input of an agent before it sends a signal, and prompts it no more: %s', async (_, turns, ended) => {
+    const project = createAcpProject({ turns });
+    const limits = ['--iteration-timeout', '2s', '--stop-grace', '3s', '--max-failures', 'unlimited'];
+
+    const result = await project.spool(...warm, ...limits);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([
+      { end: 'timed-out', error: { kind: 'timeout' }, completionFound: false },
+      { end: 'answered', error: null, completionFound: true },
+    ]);
+    const seen = project.seen();
+    expect(turnsOfProcesses(seen)).toEqual([1, 1]);
+    expect(seen.flatMap((each) => each.ended ?? [])).toEqual(ended);
+    expect(existsSync(join(project.home, 'acp-tool'))).toBe(turns[0] === 'tool');
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('gets a new process after twenty iterations', async () => {
+    const project = createAcpProject({ turns: [...Array.from({ length: 20 }, () => 'answer'), 'complete'] });
+
+    const result = await project.spool(...warm);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(turnsOfProcesses(project.seen())).toEqual([20, 1]);
+    expect(result.stderr.match(/scripted is restarted: it has run 20 iterations/g)).toHaveLength(1);
+  });
+
   test('is ended by the next start if Spool was killed', async () => {
     const project = createAcpProject({ turns: ['forks', 'stubborn', 'complete'] });
     const loop = project.start([...warm, '--stop-grace', '200ms']);
@@ -163,16 +286,56 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test.each<[string, string[], string[], object[]]>([
+    ['in a tool call', ['ok'], ['dies in a tool call', 'complete'], [{ end: 'exited', error: { kind: 'crash' } }]],
+    [
+      'during a permission request',
+      ['ok'],
+      ['dies during a permission request', 'complete'],
+      [{ end: 'exited', error: { kind: 'permission' }, denied: { tools: ['other'] } }],
+    ],
+    [
+      'when its session is closed',
+      ['dies at session/close', 'ok'],
+      ['complete', 'answer', 'complete'],
+      [
+        { end: 'exited', exitCode: 3, error: { kind: 'crash' } },
+        { end: 'answered', error: null },
+      ],
+    ],
+  ])('fails the iteration if it dies %s, and gets a new process', async (_, boots, turns, before) => {
+    const project = createAcpProject({ boots, turns });
+
+    const result = await project.spool(...warm, '--max-failures', 'unlimited');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).not.toContain('cannot run in warm mode');
+    expect(project.history()).toMatchObject([
+      ...before.map((each) => ({ ...each, completionFound: false })),
+      { end: 'answered', completionFound: true },
+    ]);
+    expect(turnsOfProcesses(project.seen())).toEqual([1, before.length]);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
   test.each([
     ['dies', /did not start: it exited with code 2 when it was started: no such licence/],
     ['silent', /did not start: it did not answer "initialize" in time/],
     ['old', /did not start: it does not support version 1/],
     ['dies at new', /did not start: it exited at "session\/new"/],
+    ['silent at new', /did not start: it did not answer "session\/new" in time/],
     ['signed out', /Authentication required/],
+    ['dies at session/set_config_option', /did not start: it exited at "session\/set_config_option"/],
+    ['dies at session/set_model', /did not start: it exited at "session\/set_model"/],
+    ['silent at session/set_model', /did not start: it did not answer "session\/set_model" in time/],
+    ['dies at session/set_mode', /did not start: it exited at "session\/set_mode"/],
+    ['silent at session/set_mode', /did not start: it did not answer "session\/set_mode" in time/],
+    ['refuses session/set_mode', /does not accept the mode "code": Invalid params/],
   ])('fails the iteration if it cannot be prompted: %s', async (boot, message) => {
-    const project = createAcpProject({ boots: [boot] });
+    const project = createAcpProject({ boots: [boot] }, { mode: 'code' });
 
-    const result = await project.spool(...go, '--fail-fast', '--idle-timeout', '3s', '--stop-grace', '200ms');
+    const limits = ['--fail-fast', '--idle-timeout', '3s', '--stop-grace', '200ms'];
+    const result = await project.spool(...go, '--model', 'some/model', ...limits);
 
     expect(result).toMatchObject({ code: 1 });
     expect(project.history()).toMatchObject([{ error: { message: expect.stringMatching(message) } }]);
@@ -180,3 +343,9 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 });
+
+/** How many turns in a row each process had. */
+const turnsOfProcesses = (seen: readonly Record<string, unknown>[]): number[] => {
+  const pids = seen.flatMap(({ session }) => (typeof session === 'string' ? [session.split('-')[1]!] : []));
+  return [...new Set(pids)].map((pid) => pids.filter((each) => each === pid).length);
+};

@@ -57,7 +57,7 @@ test('the commit of a proven iteration has a trailer, and records name the commi
   expect((await project.spool('proof', change)).stdout).toContain(headOf(project).slice(0, 8));
   expect(project.git('show', '--format=', '--name-only', 'HEAD')).toBe('work.txt');
   expect(project.git('status', '--porcelain')).toBe('A  staged.txt');
-  expect(result.stderr).toContain(headOf(project).slice(0, 7));
+  expect(result.stderr).toContain(headOf(project).slice(0, 8));
   expect(project.git('log', '-1', '--format=%gs', '--walk-reflogs')).toBe('spool: amend the message');
 });
 

@@ -89,7 +89,7 @@ describe('a commit that is not in the index yet', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('is not reverted if the user commits from an editor meanwhile and again afterwards', async () => {
+  test('is not reverted if the user commits from an editor during the run and again afterwards', async () => {
     const project = createProject({
       files: { 'notes.txt': 'old\n' },
       agent: [

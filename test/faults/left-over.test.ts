@@ -12,11 +12,17 @@ import { killProcessesWith } from '../support/processes.ts';
 const fixture = fileURLToPath(new URL('../fixtures/warm-agent.cjs', import.meta.url));
 const agents: WarmAgent[] = [];
 
+interface StartOptions {
+  readonly detached?: boolean;
+  /** The agent talks to it by pipes, as to a server. Otherwise it has no input. */
+  readonly pipes?: boolean;
+}
+
 interface WarmAgent {
   readonly pid: number;
   readonly tag: string;
   /** Starts a program, as a tool or a server of the agent. Resolves to the ID that it prints with this name. */
-  start(name: string, args: readonly string[], options?: { detached?: boolean }): Promise<number>;
+  start(name: string, args: readonly string[], options?: StartOptions): Promise<number>;
   stop(): void;
 }
 
@@ -36,8 +42,8 @@ const startAgent = async (): Promise<WarmAgent> => {
   const agent: WarmAgent = {
     pid: child.pid!,
     tag,
-    start: async (name, args, { detached = false } = {}) => {
-      child.stdin.write(`${JSON.stringify({ args, detached })}\n`);
+    start: async (name, args, { detached = false, pipes = false } = {}) => {
+      child.stdin.write(`${JSON.stringify({ args, detached, pipes })}\n`);
       await eventually(() => pids.has(name), `${name} to start`);
       return pids.get(name)!;
     },
@@ -56,7 +62,7 @@ afterEach(() => {
 
 const isRunning = (pid: number) => processStart(pid) !== null;
 
-/** A tool, which agents start with a shell in a session of its own. */
+/** A tool, which agents start with a shell in a new session. */
 const tool = (script: string) => ['sh', '-c', script];
 const server = (name: string) => [
   process.execPath,
@@ -66,7 +72,7 @@ const server = (name: string) => [
 
 describe.runIf(process.platform === 'linux')('what a turn leaves running is ended', () => {
   const tools: Record<string, string> = {
-    'a daemon with a session of its own': 'setsid sh -c "echo left \\$\\$; exec sleep 1000" &',
+    'a daemon with a new session': 'setsid sh -c "echo left \\$\\$; exec sleep 1000" &',
     'a process whose parents are gone': '(sh -c "echo left \\$\\$; exec sleep 1000" &) &',
     'a process under another name': `(setsid ${process.execPath} -e 'process.title = "kworker"; console.log("left", process.pid); setInterval(() => {}, 1000)' &)`,
     'a process that ignores SIGTERM':
@@ -90,9 +96,9 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
     expect(isRunning(left)).toBe(false);
     expect(isRunning(own)).toBe(true);
     expect(isRunning(agent.pid)).toBe(true);
-    // Nothing else is left, also of what was started meanwhile.
+    // Nothing else is left, including what was started in the meantime.
     expect([...takeBaseline(agent.tag).processes.keys()].toSorted()).toEqual([agent.pid, own].toSorted());
-    expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 0, kept: [] });
+    expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 0, kept: [], mayHaveServed: false });
   });
 
   test('a tool that replaced its shell', async () => {
@@ -100,8 +106,27 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
     const baseline = takeBaseline(agent.tag);
     const left = await agent.start('left', server('left'), { detached: true });
 
-    expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 1, kept: [] });
+    expect(await endLeftOver(agent.tag, baseline)).toEqual({ ended: 1, kept: [], mayHaveServed: false });
     expect(isRunning(left)).toBe(false);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a shell that the agent started', () => {
+  const serving = `'${process.execPath}' -e 'console.log("left", process.pid); setInterval(() => {}, 1000)'; true`;
+
+  test.each<[string, string, { detached?: boolean; pipes?: boolean }, boolean]>([
+    ['with pipes is ended, and may have been a server', serving, { pipes: true }, true],
+    ['with a session of its own is a tool', serving, { pipes: true, detached: true }, false],
+    ['without an input is a tool', serving, {}, false],
+    ['that is gone is a tool', `(${serving}) &`, { pipes: true }, false],
+  ])('%s', async (_, script, options, mayHaveServed) => {
+    const agent = await startAgent();
+    const baseline = takeBaseline(agent.tag);
+    const left = await agent.start('left', tool(script), options);
+
+    expect(await endLeftOver(agent.tag, baseline)).toMatchObject({ kept: [], mayHaveServed });
+    expect(isRunning(left)).toBe(false);
+    expect([...takeBaseline(agent.tag).processes.keys()]).toEqual([agent.pid]);
   });
 });
 
@@ -122,7 +147,7 @@ describe.runIf(process.platform === 'linux')('helpers of the agent survive', () 
     expect(kept).toEqual(expect.arrayContaining([npx, inner]));
     // They belong to the next turn's baseline.
     const next = takeBaseline(agent.tag);
-    expect(await endLeftOver(agent.tag, next)).toEqual({ ended: 0, kept: [] });
+    expect(await endLeftOver(agent.tag, next)).toEqual({ ended: 0, kept: [], mayHaveServed: false });
   });
 
   test('a process of the baseline whose ID was reused is not spared', async () => {
@@ -143,7 +168,7 @@ describe.runIf(process.platform === 'linux')('helpers of the agent survive', () 
     const baseline = takeBaseline(one.tag);
     const foreign = await other.start('left', tool('(setsid sh -c "echo left \\$\\$; exec sleep 1000" &)'));
 
-    expect(await endLeftOver(one.tag, baseline)).toEqual({ ended: 0, kept: [] });
+    expect(await endLeftOver(one.tag, baseline)).toEqual({ ended: 0, kept: [], mayHaveServed: false });
     expect(isRunning(foreign)).toBe(true);
   });
 });

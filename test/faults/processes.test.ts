@@ -15,7 +15,7 @@ describe('a stopped loop leaves no process running', () => {
   const agents = {
     'a plain agent': works,
     'an agent with a child in the background': `sh -c '${works}' & ${works}`,
-    'an agent whose tool has a session of its own': `setsid sh -c '${works}' & wait`,
+    'an agent whose tool has a new session': `setsid sh -c '${works}' & wait`,
     'an agent that ignores every polite signal': `trap '' INT TERM HUP; ${works}`,
   };
   const signals = [

@@ -103,7 +103,7 @@ test('in a worktree with a setup; a later run with the same tests tries nothing 
   expect(ledgerOf(project)).toMatchObject({ run: project.state().run });
 });
 
-test('is refused where nothing can be tried: without git, and if the first checkpoint is gone', async () => {
+test('fails where nothing can be tried: without git, and if the first checkpoint is gone', async () => {
   const outside = createProject({ files, agent, git: false });
   expect(await outside.spool(...run)).toMatchObject({
     code: 2,

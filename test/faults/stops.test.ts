@@ -178,7 +178,7 @@ test.each(blocking)('a FIFO at %s is reported within seconds', async (_, script,
 const afterManyIncludes = `mkfifo pipe; printf '[core]\\n\\texcludesFile = %s/pipe\\n' "$PWD" > last
   for n in $(seq 300); do echo "[include]path = none-$n"; done >> .git/config; echo "[include]path = $PWD/last" >> .git/config`;
 
-test('git is ended if it only waits, whatever it waits for, and is not called again', async () => {
+test('git is ended if it only waits, for anything, and is not called again', async () => {
   const project = createProject({ agent: [`echo 1 > 1.txt; ${afterManyIncludes}`, promise] });
 
   const { code, stderr } = await endsSoon(project.spool(...run));
@@ -187,7 +187,7 @@ test('git is ended if it only waits, whatever it waits for, and is not called ag
   expect(stderr.split(`git does not respond in ${project.folder}: it waits for something`)).toHaveLength(2);
 });
 
-test('git does not wait forever for a lock, whatever the settings', async () => {
+test('git does not wait forever for a lock, regardless of the settings', async () => {
   const settings = ['filesRefLockTimeout', 'packedRefsTimeout'].map((name) => `git config -- core.${name} -1`);
   const project = createProject({ agent: [`echo 1 > 1.txt; ${settings.join('; ')}`] });
   const locks = 'touch .git/refs/heads/main.lock .git/packed-refs.lock';

@@ -224,7 +224,7 @@ test.skipIf(isSuperuser)('a program in a folder that cannot be written works', a
   expect(existsSync(program.cache)).toBe(false);
 });
 
-test('options of Node have stored code of their own or none, and old code is removed', async () => {
+test('options of Node have separate stored code or none, and old code is removed', async () => {
   const program = installProgram();
   program.shell('cd "$HOME" && "$0" --cpu-prof "$1" --help');
   await program.help({ NODE_OPTIONS: '--enable-source-maps' });

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { nodeProgram } from '../../scripts/agents.mjs';
+import { createAgentProject, twoIterations } from '../support/agent.ts';
 import { promise, says } from '../support/agents.ts';
+import { processesWith } from '../support/processes.ts';
 import { change, createProject, root, startProcess, type TestProject } from '../support/project.ts';
 
 let folder: string;
@@ -151,6 +153,22 @@ const { reason } = await startRun({
 console.log(reason, turns);
 `;
 
+const realAgent = `
+import { openProject, startRun } from 'spool-ralph';
+
+const ends: string[] = [];
+const { reason } = await startRun({
+  project: openProject(process.cwd()),
+  change: '002-01',
+  prompt: 'Go.',
+  settings: { harness: 'opencode', model: 'scripted/model', allowAll: true },
+  onEvent: (event) => {
+    if (event.type === 'iteration-finished') ends.push(event.record.end);
+  },
+});
+console.log(reason, ends.join());
+`;
+
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'spool-library-'));
   const env = { PATH: process.env.PATH, HOME: folder };
@@ -168,21 +186,26 @@ beforeAll(() => {
     ['steered', steered],
     ['two-runs', twoRuns],
     ['two-homes', twoHomes],
+    ['real-agent', realAgent],
   ])
     writeFileSync(join(folder, `${name}.ts`), text!);
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const options = '--strict --module nodenext --target es2023 --types node'.split(' ');
-  const files = [...programs.keys(), 'refusals', 'steered', 'two-runs', 'two-homes'].map((name) => `${name}.ts`);
+  const files = [...programs.keys(), 'refusals', 'steered', 'two-runs', 'two-homes', 'real-agent'].map(
+    (name) => `${name}.ts`,
+  );
   execFileSync(process.execPath, [compiler, ...options, ...files], { cwd: folder, stdio: 'inherit' });
   otherNode = installNode(otherVersion);
 }, 180_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const runOn = (node: string, project: TestProject, name: string, ...args: string[]) =>
+type Located = Pick<TestProject, 'folder' | 'env'>;
+
+const runOn = (node: string, project: Located, name: string, ...args: string[]) =>
   startProcess(node, [join(folder, `${name}.js`), ...args], { cwd: project.folder, env: project.env });
 
-const run = (project: TestProject, name: string, ...args: string[]) => runOn(process.execPath, project, name, ...args);
+const run = (project: Located, name: string, ...args: string[]) => runOn(process.execPath, project, name, ...args);
 
 test('docs/library.md has three programs', () => {
   expect([...programs.keys()]).toEqual(['run', 'function', 'follow']);
@@ -250,6 +273,24 @@ onNode(process.versions.node, () => process.execPath);
 onNode(otherVersion, () => otherNode);
 
 describe('a compiled program that uses the packed library', () => {
+  test.runIf(process.platform === 'linux')(
+    'runs the real OpenCode in its default mode, and leaves no process',
+    async () => {
+      const project = await createAgentProject('opencode', twoIterations, {}, null);
+
+      expect(await run(project, 'real-agent').result).toMatchObject({
+        code: 0,
+        stdout: 'complete answered,answered\n',
+      });
+
+      expect(project.history()).toMatchObject([
+        { end: 'answered', error: null, tools: { bash: 1 }, usage: { inputTokens: 2000 } },
+        { end: 'answered', error: null, completionFound: true },
+      ]);
+      expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    },
+  );
+
   test('pauses and resumes a run', async () => {
     expect(await run(createProject(), 'steered').result).toMatchObject({
       code: 0,

@@ -133,7 +133,7 @@ describePage('the page', (browser) => {
     expect(await page.getByRole('searchbox').inputValue()).toBe('ralph-loop');
     await keyboard.press('Escape');
     await page.getByRole('link', { name: otherChange }).waitFor();
-    // It moves to the group above meanwhile, with the focus.
+    // It moves to the group above at the same time, with the focus.
     await see(page.locator('.group-attention'), 'Promise rejected in iteration 1');
 
     expect(await focused()).toBe(change);

@@ -63,7 +63,7 @@ const reviews = (verdict: 'PASS' | 'FAIL', ...findings: string[]): string =>
   `${spends(0.25)}\n${message([...findings.map((each) => `- ${each}`), `<verdict>${verdict}</verdict>`].join('\n'))}`;
 
 describePage('the proof', (browser) => {
-  pageTest('is on the page with the notes and the review, and a file of its own that needs no script', async () => {
+  pageTest('is on the page with the notes and the review, and a separate file that needs no script', async () => {
     const path = `.spool/changes/${change}/specs/login/spec.md`;
     const project = createProject({
       files: { [path]: spec },

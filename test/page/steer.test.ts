@@ -124,7 +124,7 @@ describePage('steering from the page', (browser) => {
     expect(problems).toEqual([]);
   });
 
-  pageTest('what cannot be done is refused in the words of the command', async () => {
+  pageTest('what cannot be done fails in the words of the command', async () => {
     const project = createProject();
     const web = await startWeb(project);
     const { page, problems } = await openPage(browser(), web.url);

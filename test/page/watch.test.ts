@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { createAgentProject, twoIterations } from '../support/agent.ts';
 import { waitsFor } from '../support/agents.ts';
 import { openPage } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -176,7 +177,7 @@ describePage('a run on the page', (browser) => {
     expect(problems).toEqual([]);
   });
 
-  pageTest('that was killed shows what it did, also when a newer one has started', async () => {
+  pageTest('that was killed shows what it did, even when a newer one has started', async () => {
     const project = createProject({
       agent: [`${message('I was cut off.')}\n${waitsFor('never')}`, message('<promise>COMPLETE</promise>')],
     });
@@ -204,4 +205,32 @@ describePage('a run on the page', (browser) => {
     await see(page.getByRole('log'), 'I was cut off.');
     expect(problems).toEqual([]);
   });
+
+  if (process.platform === 'linux')
+    pageTest('shows the iterations, the conversation and the log of an agent that stays running', async () => {
+      const project = await createAgentProject('opencode', twoIterations, {}, null);
+      const web = await startWeb(project.plain);
+      const { page, problems } = await openPage(browser(), web.url);
+
+      const result = await project.run('ralph', 'Go.', '--change', change, '--allow-all');
+      expect(result).toMatchObject({ code: 0 });
+      expect(project.history()).toMatchObject([{ end: 'answered' }, { end: 'answered' }]);
+      await page.getByRole('link', { name: change }).click();
+
+      await see(page.locator('.run-title'), 'Complete');
+      const timeline = page.getByRole('region', { name: 'Timeline' });
+      await see(timeline, 'Done');
+      await timeline.getByRole('link', { name: /#1/ }).click();
+      const conversation = page.getByRole('log');
+      await see(conversation, 'I work on 1.');
+      await see(conversation, 'echo 1 >> made.txt');
+      await see(conversation, 'There is more to do.');
+      await tab(page, 'Diff').click();
+      await see(page, 'made.txt');
+      await tab(page, 'Raw log').click();
+      const rawLog = page.getByRole('region', { name: 'log of iteration 1' });
+      await see(rawLog, '"method":"session/prompt"');
+      await see(rawLog, '"stopReason":"end_turn"');
+      expect(problems).toEqual([]);
+    });
 });

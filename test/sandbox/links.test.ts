@@ -57,7 +57,7 @@ const plants = {
 
 const run = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all', ...more];
 
-/** Returns whether the superuser can make folders from which nobody can delete. */
+/** Returns whether the superuser can make folders from which no one can delete. */
 const canAppendOnly = (): boolean => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-append-'));
   try {

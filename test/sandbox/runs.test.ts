@@ -220,7 +220,7 @@ if (problem === null)
       expect(existsSync(outside(project))).toBe(false);
     });
 
-    test('is resumed in a sandbox, whatever the flags of the next call', async () => {
+    test('is resumed in a sandbox, regardless of the flags of the next call', async () => {
       const project = createSandboxedProject(user!, {
         agent: [`echo one > one.txt`, waitsFor('never'), `${writesOutside}; ${promise}`],
       });
@@ -330,7 +330,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect(project.history()[0]!.git!.files).toContain('one.txt');
     });
 
-    test('reports a protected file that is replaced meanwhile', async () => {
+    test('reports a protected file that is replaced during the run', async () => {
       const project = createSandboxedProject(user!, { agent: [`${waitsFor('go.txt')}; ${promise}`] });
 
       const run = project.start(sandboxed());

@@ -17,7 +17,7 @@ export interface OpenedPage {
   readonly problems: readonly string[];
 }
 
-/** Opens a page in a context of its own, closed after the test. */
+/** Opens a page in a new context, closed after the test. */
 export const openPage = async (
   browser: Browser,
   url: string,

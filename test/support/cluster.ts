@@ -55,7 +55,7 @@ export const createCluster = async (postgres: ReturnType<typeof usePostgres>, op
     spool,
     row,
     query: <Result>(text: string, values: readonly unknown[] = []) => query<Result>(url, text, values),
-    /** Starts a worker, which is a machine of its own as far as Spool is concerned. */
+    /** Starts a worker, which Spool takes for another machine. */
     worker: (name: string, ...args: string[]) =>
       project.start(['worker', '--name', name, ...args], { env: { SPOOL_QUEUE: workerUrl } }),
     /** Ends the leases of all changes, as if their workers had been silent for long enough. */

@@ -17,7 +17,7 @@ const listedWith = (variable: string): number[] =>
     .filter((line) => line.split(' ').includes(variable))
     .map((line) => Number.parseInt(line, 10));
 
-/** Kills them. Some may have exited meanwhile. */
+/** Kills them. Some may have exited in the meantime. */
 export const killProcessesWith = (variable: string): void => {
   for (const pid of processesWith(variable)) {
     try {

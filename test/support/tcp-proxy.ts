@@ -5,9 +5,9 @@ import { onTestFinished } from 'vitest';
 /** Stands between a worker and its database, like a network that can fail. */
 export interface TcpProxy {
   readonly port: number;
-  /** From now on nothing arrives at either side, and nobody is told. */
+  /** From now on nothing arrives at either side, without an error. */
   cut(): void;
-  /** What was sent meanwhile arrives, or all connections are reset. */
+  /** What was sent in the meantime arrives, or all connections are reset. */
   restore(how: 'late' | 'reset'): void;
 }
 

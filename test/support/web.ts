@@ -6,7 +6,7 @@ import type { ActionPreview, ActionResult, OverviewMessage, RunMessage } from '.
 import type { TestProject } from './project.ts';
 import { eventually } from './eventually.ts';
 
-/** A request of any client, also of one that lies: all headers can be set, Host included. */
+/** A request of any client, even of one that lies: all headers can be set, Host included. */
 export interface RawRequest {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
@@ -22,7 +22,7 @@ export interface RawAnswer {
   readonly json: <Value>() => Value;
 }
 
-/** Sends a request. `path` is sent as it is, also if it is not one. */
+/** Sends a request. `path` is sent as it is, even if it is not one. */
 export const sendRaw = (port: number, path: string, { method = 'GET', headers = {}, body, signal }: RawRequest = {}) =>
   new Promise<RawAnswer>((resolve, reject) => {
     const request = httpRequest(

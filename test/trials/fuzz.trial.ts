@@ -198,7 +198,7 @@ const commandsFor = ({ agent }: Case): string[][][] => [
   [['ralph', '--status', '--json', '--change', change], ['rewind', change, '0', '--dry-run'], ['list']],
 ];
 
-/** Prevents all waits, whatever the config file says. */
+/** Prevents all waits, regardless of the config file. */
 const quick = ['--retry-delay', '1ms', '--max-wait', '1ms', '--max-failures', '1', '--stop-grace', '100ms'];
 
 /** What is wrong with the result of a command, or null. */

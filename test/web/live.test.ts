@@ -70,7 +70,7 @@ test('a run is streamed from its first event to its end, to all pages alike', as
   );
 }, 120_000);
 
-test('a page that connects again gets what it has missed, also from a server that was killed and started again', async () => {
+test('a page that connects again gets what it has missed, even from a server that was killed and started again', async () => {
   const project = createProject({
     files,
     agent: [`${says('one')}; ${waitsFor('go-1')}; ${says('two')}; ${waitsFor('go-2')}; ${says('three')}; ${promise}`],
@@ -130,7 +130,7 @@ test('a stream follows a run that is resumed, and says when another one has star
   expect(superseded.run).not.toBe(detail.run);
 }, 120_000);
 
-test('a page that does not read is dropped, takes no memory and delays nobody; silence has heartbeats', async () => {
+test('a page that does not read is dropped, takes no memory and delays no other page; silence has heartbeats', async () => {
   const project = createProject({ files, agent: [`${waitsFor('go-1')}; ${promise}`] });
   const loop = project.start(['ralph', '--change', change]);
   const web = await startWeb(project);

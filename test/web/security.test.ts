@@ -57,7 +57,7 @@ test('without the cookie nothing is answered', async () => {
   expect(project.exists(contextFile)).toBe(false);
 });
 
-test('wrong and old tokens are refused, and a page stays signed in when the server is started again', async () => {
+test('wrong and old tokens are rejected, and a page stays signed in when the server is started again', async () => {
   const project = createProject();
   const web = await startWeb(project);
   for (const token of ['', 'x', web.token.slice(1), `${web.token}x`, web.token.toUpperCase()])

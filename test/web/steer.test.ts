@@ -57,7 +57,7 @@ test('a run is started, gets context, is paused, resumed and stopped', async () 
 
   // The same command continues a run that was stopped.
   const again = (await web.post('/api/preview', { action: { kind: 'start', change } })).json<ActionPreview>();
-  expect(again.lines[0]).toContain('Continues the run');
+  expect(again.lines[0]).toContain('Resumes the run');
   await web.post('/api/actions', { action: { kind: 'start', change }, token: again.token });
   await agentCalled(project, 3);
   const stopped = await web.confirm({ kind: 'stop-now', change });
@@ -166,7 +166,7 @@ test('a landing is undone when the server is stopped, and ends by itself when th
   expect([project.git('rev-parse', 'main^'), project.exists('a.txt')]).toEqual([before, true]);
 }, 120_000);
 
-test('dangerous actions need a token of their own preview, and it works once', async () => {
+test('dangerous actions need the token of their preview, and it works once', async () => {
   const project = createProject({ files, agent: ['echo 1 > a.txt', `echo 2 > a.txt; ${promise}`] });
   await project.spool('ralph', '--change', change);
   const web = await startWeb(project);

@@ -87,7 +87,7 @@ const mergeDelta = ({ id }: Change, delta: DeltaFile, retire: boolean): MergedDe
   };
 };
 
-/** Writes the main specs and moves the change: all of it, also if the process is killed on the way. */
+/** Writes the main specs and moves the change: all of it, even if the process is killed on the way. */
 export const applyArchive = (project: Project, env: NodeJS.ProcessEnv, { change, to, merges }: ArchivePlan): void => {
   const writes = merges
     .filter(({ kind }) => kind !== 'unchanged')

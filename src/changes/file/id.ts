@@ -2,7 +2,7 @@ import { looksLikeId } from '../ids.ts';
 import { shortHash } from '../short-hash.ts';
 
 /*
- * The change of a task file has no name of its own: its ID is derived from its path, so that a path can be checked
+ * The change of a task file has no name: its ID is derived from its path, so that a path can be checked
  * against an ID.
  */
 

@@ -4,7 +4,7 @@ import type { Task } from '../tasks/task.ts';
 import { visibleLines } from '../tasks/visible-lines.ts';
 import { commandsIn, linesBelow, markdownFormat, sectionsBelow } from './markdown.ts';
 
-/** `### Task 1: title`, also with `Iteration`. Only boxes in such sections are tasks. */
+/** `### Task 1: title` or `### Iteration 1: title`. Only boxes in such sections are tasks. */
 const section = /^(?:Task|Iteration)\s[^:]*:/;
 
 const isSection = ({ level, title }: { readonly level: number; readonly title: string }): boolean =>

@@ -46,7 +46,7 @@ export const renamedPart = (part: Part, name: string): Part => {
 export const saysTheSame = ({ raw }: Part, { lines }: Requirement): boolean =>
   tidyTexts(readLines(raw)).join('\n') === tidyTexts(lines).join('\n');
 
-/** The main spec with other requirements. Whatever was not edited keeps its bytes. */
+/** The main spec with other requirements. What was not edited keeps its bytes. */
 export const renderSpec = (main: MainSpec, parts: readonly Part[], lineEnd: string): string => {
   const positions = new Map(main.requirements.map((each, index) => [each, index]));
   const positionOf = ({ original }: Part) => (original === null ? null : (positions.get(original) ?? null));

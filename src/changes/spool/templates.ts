@@ -113,7 +113,7 @@ ${(lines.length === 0 ? [`- [ ] 1. ${issue.title || issueTitle(issue)}`] : lines
 `;
 };
 
-/** The boxes of a list with those that have others below them, which are no tasks of their own. */
+/** The boxes of a list with those that have others below them, which are not tasks themselves. */
 const nestedBoxes = (text: string): string[] =>
   visibleLines(text).flatMap(({ line }) => {
     const [, indent, mark, title] = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[( |x|X)\]\s+(\S.*)$/.exec(line) ?? [];

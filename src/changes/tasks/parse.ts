@@ -21,7 +21,7 @@ export const parentTasks = (markdown: string): Task[] =>
     .filter(({ isHeading }) => isHeading)
     .map(({ title, done, optional }) => ({ title, done, optional }));
 
-/** The titles of all open boxes, wherever they are: also optional ones, and those that are details of a task. */
+/** The titles of all open boxes, wherever they are, including optional ones and those that are details of a task. */
 export const openBoxes = (markdown: string): string[] =>
   visibleLines(markdown).flatMap(({ line }) => {
     const [, marked = '', , title = ''] = box.exec(line) ?? [];

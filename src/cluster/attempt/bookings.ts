@@ -34,7 +34,7 @@ export const createBookings = (context: AttemptContext): Bookings => {
       await retry(async () => {
         const spending = open.get(iteration)!;
         await book(database, held(), { ...spending, budget: claim.budget });
-        // More may have been reported meanwhile.
+        // More may have been reported in the meantime.
         if (open.get(iteration) === spending) open.delete(iteration);
         save();
       }, null);

@@ -35,7 +35,7 @@ export const createPublishing = (context: AttemptContext, publisher: Publisher):
       if (isLost()) return;
       const pushed = await publisher.publish(news);
       if (isLost()) {
-        const how = pushed.kind === 'pushed' ? 'in time' : `refused (${pushed.why})`;
+        const how = pushed.kind === 'pushed' ? 'in time' : `rejected (${pushed.why})`;
         log(`${claim.id}: pushed after the claim was lost: ${how}`);
       }
       if (pushed.kind === 'lost') return loseTo(pushed);

@@ -18,7 +18,7 @@ export interface ServerFiles {
   readonly program: string;
 }
 
-/** Makes the user of the server the owner of its folder, or of a file in it: nobody else may read its key and its data. */
+/** Makes the user of the server the owner of its folder, or of a file in it: no other user may read its key and its data. */
 export const giveToServer = (path: string, files: ServerFiles): void => {
   if (usesNobody(files)) giveTo(path, nobody);
 };

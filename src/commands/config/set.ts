@@ -8,7 +8,7 @@ import { answer } from '../../report/message.ts';
 import { type OpenConfig, openConfig, writeConfig } from './file.ts';
 import { valueOf, withValue } from './text.ts';
 
-/** Also trusts the value: the user typed it. */
+/** Trusts the value, because the user typed it. */
 export const run = async (invocation: Invocation): Promise<number> => {
   // An agent could make its own settings trusted.
   refuseAgents('config set');

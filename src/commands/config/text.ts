@@ -77,7 +77,7 @@ export const withValue = (settings: JsonObject, [first, ...rest]: Path, value: u
   return { ...settings, [first!]: rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value) };
 };
 
-/** Also removes objects that become empty. */
+/** Removes objects that become empty as well. */
 export const withoutValue = (settings: JsonObject, [first, ...rest]: Path): JsonObject => {
   const { [first!]: value, ...others } = settings;
   const inner = rest.length > 0 && isObject(value) ? withoutValue(value, rest) : {};

@@ -37,7 +37,7 @@ export const checkSandbox = async ({ invocation, options, stopSignals, probe }: 
     const sandbox = await trySandbox(request);
     if ('why' in sandbox) return [(options.sandbox ? fail : warn)('sandbox', `--sandbox: ${sandbox.why}`, sandbox.fix)];
     try {
-      const started = ok('sandbox', `${sandbox.about} starts`);
+      const started = ok('sandbox', `${sandbox.description} starts`);
       return probe
         ? [started, await probeSandbox(sandbox, { base, project, run, env: invocation.env, stopSignals })]
         : [started];

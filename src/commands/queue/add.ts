@@ -65,7 +65,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
 const refusalText = ({ id, refused }: Added): string => {
   const where = refused?.host ? ` on ${refused.host}` : '';
   const fix = refused?.state === 'paused' ? ` Resume it with: ${commandLine('spool', 'resume', id)}` : '';
-  return `${id} is ${refused?.state}${where} already.${fix}`;
+  return `${id} is already ${refused?.state}${where}.${fix}`;
 };
 
 const settingsIn = ({ rawFlags }: Invocation): Record<string, string | boolean> =>

@@ -79,7 +79,7 @@ const changeContext = async (
   { invocation, project, options, action }: RalphRequest,
   changes: readonly string[],
 ): Promise<number> => {
-  const { addToContext, emptyContext } = await import('../runs/context.ts');
+  const { addToContext, clearAddedContext } = await import('../runs/context.ts');
   const { env, terminal } = invocation;
   const queue = await queueOf(invocation, project);
   for (const change of changes) {
@@ -88,7 +88,9 @@ const changeContext = async (
     const sent = queue && (await (await import('../with-queue/queued-context.ts')).sendContext(queue, ref, text));
     const outcome =
       sent ??
-      (text === null ? await emptyContext(ref) : `Added to the context of ${change}. ${await addToContext(ref, text)}`);
+      (text === null
+        ? await clearAddedContext(ref)
+        : `Added to the context of ${change}. ${await addToContext(ref, text)}`);
     answer(terminal, outcome);
   }
   return 0;

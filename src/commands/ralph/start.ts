@@ -3,7 +3,7 @@ import type { Change } from '../../changes/source.ts';
 import { changeOf, checkFiles } from '../../changes/sources.ts';
 import type { Resolved } from '../../config/resolve.ts';
 import { defaultLimits } from '../../config/default-limits.ts';
-import { envOf, flagOf, type Options } from '../../config/flags.ts';
+import { flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { missingBinary } from '../../harness/registry.ts';
 import { openSession } from '../../harness/open-session.ts';
@@ -15,6 +15,8 @@ import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
+import { reportsIn } from '../../run/plan/agent-reports.ts';
+import { createGivenBy } from '../../run/given-by.ts';
 import { prepareRuns } from '../../run/prepare-runs.ts';
 import type { NewChangeSpec, RunSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
@@ -67,10 +69,7 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     parallel: options.parallel,
     env,
     consent: foreground?.consent ?? consentOn(terminal, mayPrompt),
-    givenBy: (name) =>
-      invocation.rawFlags[name] === undefined
-        ? { source: envOf(name), setBy: 'variable' }
-        : { source: flagOf(name), setBy: 'caller' },
+    givenBy: createGivenBy({ values: invocation.rawFlags, nameOf: flagOf, env }),
     ownsProcess: true,
     findHarness,
     openSession,
@@ -135,7 +134,7 @@ const startMany = async (
       stopSignals,
       announce: dashboard.log,
       onSkipped: dashboard.skip,
-      onError: (change, error) => dashboard.log(`${change}: ${describe(error).text}`),
+      onError: (change, error) => dashboard.log(about(change, describe(error).text)),
       reporterOf: (change) => reporterOn(request, displayOf(change)),
     });
     dashboard.dispose();
@@ -154,12 +153,17 @@ const startMany = async (
   }
 };
 
+/** Most errors begin with the change that they are about. */
+const about = (change: string, text: string): string =>
+  [' ', ':'].some((end) => text.startsWith(`${change}${end}`)) ? text : `${change}: ${text}`;
+
 /** One run on the terminal: events as JSON or as text. */
 const displayOne = ({ project, invocation, findHarness, redactor }: RedactedRequest, options: Options): Display => {
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
   const recordsOf = (view: RunView) => lastIterations(project, view);
-  const shown = { ...options, findHarness, folderOf, recordsOf, defaultLimits: defaultLimits() };
+  const reports = reportsIn({ options, isSandboxed: options.sandbox, isWorker: false }, findHarness);
+  const shown = { ...options, findHarness: reports, folderOf, recordsOf, defaultLimits: defaultLimits() };
   return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 

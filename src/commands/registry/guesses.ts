@@ -20,6 +20,7 @@ export const guesses: Readonly<Record<string, string>> = {
   attach: 'logs',
   history: 'status',
   kill: 'stop',
+  cancel: 'stop',
   abort: 'stop',
   top: 'watch',
   dashboard: 'watch',

@@ -12,7 +12,9 @@ import { guardFile } from '../../store/paths.ts';
 export const agentEdits = async (project: Project, change: Change, env: NodeJS.ProcessEnv): Promise<string[]> => {
   const folder = userStateFolder(project, change.id, env);
   if (!existsSync(guardFile(folder))) return [];
-  const { describeTampering, unsettledDocuments } = await import('../../guard/guard.ts');
+  const { describeTampering, unacceptedDocuments } = await import('../../guard/guard.ts');
   const redactor = createRedactor(env);
-  return unsettledDocuments({ project, change, commands: [], folder }).map((each) => describeTampering(each, redactor));
+  return unacceptedDocuments({ project, change, commands: [], folder }).map((each) =>
+    describeTampering(each, redactor),
+  );
 };

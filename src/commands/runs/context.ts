@@ -16,7 +16,7 @@ export const addToContext = async (of: ChangeRef, text: string): Promise<string>
   return readerOf(of, added);
 };
 
-export const emptyContext = async (of: ChangeRef): Promise<string> => {
+export const clearAddedContext = async (of: ChangeRef): Promise<string> => {
   refuseAgents('ralph --clear-context');
   clearContext(of);
   const view = await currentRun(of);

@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { findHarness } from '../../harness/registry.ts';
+import { capabilitiesIn, defaultModeOf } from '../../harness/modes.ts';
 import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter, type LiveOptions } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
@@ -70,7 +71,8 @@ export const renderGone = async (
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */
 const harnessOrName: LiveOptions['findHarness'] = (name) => {
   try {
-    return findHarness(name, []);
+    const harness = findHarness(name, []);
+    return { ...harness, capabilities: capabilitiesIn(harness, defaultModeOf(harness)) };
   } catch {
     return { title: name, capabilities: [] };
   }

@@ -7,6 +7,7 @@ import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
 import { usedUp } from '../../ralph/used-up.ts';
 import { redactedTerminal } from '../../report/redacted.ts';
+import { endAndReason, endOf } from '../../report/run-end.ts';
 import { leftoversOf } from '../../store/leftovers.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import { ownerText, processText } from '../../store/run-lock.ts';
@@ -168,9 +169,9 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     },
   });
   switch (answer.kind) {
-    case 'taken-out':
+    case 'removed':
       return outcome(
-        'taken-out',
+        'removed',
         `was removed from the queue of ${processText(answer.by)} and will not be started.`,
         null,
       );
@@ -192,7 +193,7 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     case 'starting':
       return outcome('starting', `is still starting, and will ${verbs[command]} when it has started.`, null);
     case 'ended':
-      return outcome('ended', endText(answer.view), answer.view);
+      return outcome('ended', endedText(answer.view), answer.view);
     case 'overtaken': {
       const [name, text] = answer.view.requested
         ? effectOf(command, answer.view)
@@ -245,17 +246,17 @@ const resumedFrom = (before: RunView | null, view: RunView): readonly [string, s
 };
 
 const cleanedUpText = (view: RunView, ended: number): string => {
-  const processes = `${pluralise(ended, 'process', 'processes')} that ${ended === 1 ? 'was' : 'were'} left of it`;
-  return `is not running: its process died in iteration ${view.iteration}. Ended ${processes}. Resume with: ${resumeCommand(view)}`;
+  const processes = pluralise(ended, 'leftover process', 'leftover processes');
+  return `is not running: its process died in iteration ${view.iteration}. Cleaned up ${processes}. Resume with: ${resumeCommand(view)}`;
 };
 
 const resumeCommand = (view: RunView): string =>
   commandLine('spool', 'ralph', '--change', view.change, ...(usedUp(view)?.flags ?? []));
 
-const endText = (view: RunView | null): string => {
+const endedText = (view: RunView | null): string => {
   if (view === null) return 'has ended.';
   const { status, detail, change } = view;
-  if (status !== 'interrupted' && status !== 'running') return `has ended: ${status}, ${detail ?? ''}.`;
+  if (status !== 'interrupted' && status !== 'running') return `has ended: ${endAndReason(status, detail)}.`;
   return `has stopped. Resume with: ${commandLine('spool', 'ralph', '--change', change)}`;
 };
 
@@ -263,7 +264,7 @@ const notRunning = (change: string, command: ControlCommand, view: RunView | nul
   if (view === null) return userError('not-running', change, '.');
   const { status, iteration } = view;
   if (status !== 'running' && status !== 'interrupted')
-    return userError('not-running', change, `: its last run is ${status} (iteration ${iteration}).`);
+    return userError('not-running', change, `: its last run ${endOf(status)} (iteration ${iteration}).`);
   const used = usedUp(view);
   if (used && command === 'resume') return userError('limit-reached', change, used.why, resumeCommand(view));
   return userError(

@@ -3,6 +3,7 @@ import { userError, type UserError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
 import { type ChangeOverview, overviews } from '../../report/overview.ts';
 import { rowIndent } from '../../report/choice-list.ts';
+import { statusText } from '../../report/last-run-text.ts';
 import { askSeveral, type Row } from '../../report/questions.ts';
 import { oneLine, truncate } from '../../report/shorten.ts';
 import { timeAgo, widthOf } from '../../text/format.ts';
@@ -98,5 +99,5 @@ const lastRunText = ({ lastRun, queued, problem }: ChangeOverview, now: Date): s
   if (lastRun === null) return 'not run yet';
   const { status, startedAt, endedAt } = lastRun;
   if (startedAt === null) return status;
-  return status === 'running' ? 'running' : `${status} ${timeAgo(endedAt ?? startedAt, now)}`;
+  return status === 'running' ? statusText(lastRun) : `${statusText(lastRun)} ${timeAgo(endedAt ?? startedAt, now)}`;
 };

@@ -33,7 +33,7 @@ export interface RemoteWatch {
 }
 
 const pollMs = 1000;
-/** After so many looks, everything is read again: changes may have been deleted. */
+/** After this many looks, everything is read again: changes may have been deleted. */
 const fullEvery = 60;
 const workersEvery = 5;
 

@@ -5,7 +5,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { activityText } from '../../report/activity.ts';
 import type { RemoteRuns } from '../../report/print-runs.ts';
 import { canvasOf } from '../../report/canvas.ts';
-import { queuedRow, remoteOf, silentText } from '../../report/queued-rows.ts';
+import { phaseOfQueued, queuedRow, remoteOf, silentText } from '../../report/queued-rows.ts';
 import { renderQueued, statusOfQueued } from '../../report/queued-run.ts';
 import type { StatusRequest } from '../../report/print-run.ts';
 import { shownIterations } from '../../report/shown-iterations.ts';
@@ -49,7 +49,7 @@ export const printRow = async (
     const shown = view && { ...view, status: status === 'queued' ? view.status : status };
     const queued = status === 'queued' ? { by: row.queued_by, since: row.queued_at.toISOString() } : null;
     return terminal.printResult(
-      `${safeJson(redactor.data({ change: row.id, status, queued, view: shown, leftovers: [], iterations: records, remote: remoteOf(row) }))}\n`,
+      `${safeJson(redactor.data({ change: row.id, status, phase: phaseOfQueued(row, view), queued, view: shown, leftovers: [], iterations: records, remote: remoteOf(row) }))}\n`,
     );
   }
   const activity = view === null || row.state !== 'running' ? null : await activityOf(queue, view, env);

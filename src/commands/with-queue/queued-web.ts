@@ -100,7 +100,7 @@ const runOf = (row: ListedChange, { queue, published }: WebConnection, url: stri
     checkpoints: () => published.checkpoints(row),
     ledger: async () => (row.fence === null ? null : published.ledger(row)),
     follow: async function* ({ fromIteration, signal, onIdle }) {
-      // It listens on a connection of its own, until that is closed.
+      // It listens on a separate connection, until that is closed.
       const database = await openDatabase(url);
       try {
         yield* followQueued(database, key, { run, fromIteration, wait: true, signal, onIdle, onTrouble: () => {} });

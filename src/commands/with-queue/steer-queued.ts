@@ -5,6 +5,7 @@ import { userError } from '../../errors.ts';
 import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
 import { statusOfQueued } from '../../report/queued-run.ts';
+import { endAndReason, endOf } from '../../report/run-end.ts';
 import { answerMs } from '../../store/steer.ts';
 import type { Project } from '../../store/project.ts';
 import { dayTime } from '../../text/format.ts';
@@ -72,7 +73,7 @@ const doneText = (row: ListedChange, { state }: Sent & { readonly kind: 'done' }
   const before = wasText(row);
   if (state === 'paused') return ['paused', `${before}; paused. ${resumeWith(row)}`];
   return row.run === null && row.state === 'queued'
-    ? ['taken-out', 'was removed from the queue and will not be started.']
+    ? ['removed', 'was removed from the queue and will not be started.']
     : ['stopped', `${before}; stopped. ${resumeWith(row)}`];
 };
 
@@ -96,7 +97,7 @@ const nothingToDo = (row: ListedChange, command: ControlCommand) => {
   return userError(
     'not-running',
     id,
-    `: its last run is ${state}${iteration === null ? '' : ` (iteration ${iteration})`}.`,
+    `: its last run ${endOf(state)}${iteration === null ? '' : ` (iteration ${iteration})`}.`,
   );
 };
 
@@ -158,7 +159,7 @@ const endedText = (row: ListedChange): Effect => {
   const { state, detail } = row;
   if (state === 'stopped' || state === 'paused')
     return [state, `has ${state === 'paused' ? 'paused' : 'stopped'}. ${resumeWith(row)}`];
-  return ['ended', `has ended: ${state}${detail === null ? '' : `, ${detail}`}.`];
+  return ['ended', `has ended: ${endAndReason(state, detail)}.`];
 };
 
 /** The request is in the queue, so it is not lost. */

@@ -6,7 +6,7 @@ import { isWithin, realPath } from '../../process/which.ts';
 import { visible } from '../../text/escape-hidden.ts';
 import {
   commonFolder,
-  gitFolderNamedIn,
+  gitDirNamedIn,
   isStillThere,
   type Obstacle,
   searchGitFolder,
@@ -57,7 +57,7 @@ export const whyBlocked = (cwd: string): string | null => {
 const refusalAt = (top: string): string | null => {
   if (refused.size === 0) return null;
   const dotGit = latin1Path(join(top, '.git'));
-  const own = gitFolderNamedIn(dotGit);
+  const own = gitDirNamedIn(dotGit);
   const folders = [dotGit, own, own && commonFolder(own)].filter((folder) => folder !== null);
   const used = folders.map((folder) => realPath(displayPath(folder)));
   const found = [...refused].find(([folder]) => used.some((each) => isWithin(folder, each)));

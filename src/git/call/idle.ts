@@ -6,7 +6,7 @@ const lookMs = 2000;
 
 /**
  * Calls `end` if git only waits: for the other end of a named pipe, a terminal, or a lock that is never released. Finds
- * whatever makes it wait, also if no search finds the file. Call the returned function when git has exited.
+ * regardless of what makes it wait, even if no search finds the file. Call the returned function when git has exited.
  */
 export const watchIdle = (group: number, end: () => void): (() => void) => {
   let [last, since]: [string | null, number] = [null, performance.now()];

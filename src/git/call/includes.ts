@@ -59,7 +59,7 @@ export const parseSettings = (root: string, stdout: string): Setting[] => {
 };
 
 /**
- * Returns the files that these settings include, whatever the condition, existing or not. If a parent folder is a link,
+ * Returns the files that these settings include, under any condition, existing or not. If a parent folder is a link,
  * `..` can resolve in two ways; both are returned.
  */
 export const includesIn = (settings: readonly Setting[]): string[] =>

@@ -5,7 +5,7 @@ export const minimumGit = '2.38';
 export const outdatedVersion = (output: string): string | null => {
   const [, version, major, minor] = /(?<![\d.])((\d{1,5})\.(\d{1,5})[\d.]{0,20})/.exec(output) ?? [];
   if (version === undefined) return null;
-  const [leastMajor, leastMinor] = minimumGit.split('.').map(Number) as [number, number];
-  const isEnough = Number(major) > leastMajor || (Number(major) === leastMajor && Number(minor) >= leastMinor);
+  const [minMajor, minMinor] = minimumGit.split('.').map(Number) as [number, number];
+  const isEnough = Number(major) > minMajor || (Number(major) === minMajor && Number(minor) >= minMinor);
   return isEnough ? null : version.replace(/\.$/, '');
 };

@@ -11,7 +11,7 @@ import { currentScope } from '../../process/scope.ts';
 import { placeholderIn } from './expand-path.ts';
 
 /*
- * git reads some files whatever their type and size: it blocks forever if one of them is a named pipe, and needs endless
+ * git reads some files of any type and size: it blocks forever if one of them is a named pipe, and needs endless
  * memory for a device such as /dev/zero. All paths are in latin1, which preserves the bytes of names that are not UTF-8.
  */
 
@@ -26,12 +26,12 @@ export const isStillThere = ({ kind, path }: Obstacle): boolean =>
 
 /** Searches the git folder of a work tree, and everything that it leads git to. */
 export const searchGitFolder = async (top: string, signal: AbortSignal): Promise<Obstacle | null> =>
-  namedBySettings(top) ?? search(gitFolders(join(top, '.git')), { signal, unreadable: [] });
+  namedBySettings(top) ?? search(gitDirs(join(top, '.git')), { signal, unreadable: [] });
 
 /** Searches the work tree as well, with its nested repositories. Prefers a file to a folder that cannot be searched. */
 export const searchWorkTree = async (top: string, signal: AbortSignal): Promise<Obstacle | null> => {
   const walk: Walk = { signal, unreadable: [] };
-  const start = [...gitFolders(join(top, '.git')), { folder: top, inGit: false }];
+  const start = [...gitDirs(join(top, '.git')), { folder: top, inGit: false }];
   const found = namedBySettings(top) ?? (await search(start, walk));
   const [path] = walk.unreadable;
   return found ?? (path === undefined ? null : { kind: 'unreadable', path });
@@ -105,13 +105,13 @@ const leadsTo = ({ name, path, kind }: ByteEntry): Visit[] => {
 
 /** git follows no links in a work tree, except to the git folder of a nested repository. */
 const below = ({ name, path, kind }: ByteEntry): Visit[] => {
-  if (name === '.git') return gitFolders(path);
+  if (name === '.git') return gitDirs(path);
   return kind === 'folder' ? [{ folder: path, inGit: false }] : [];
 };
 
 /** Returns the folder that a `.git` is or leads to, and the one that it shares with other work trees. */
-const gitFolders = (dotGit: string): Visit[] => {
-  const folder = isFolder(dotGit) ? dotGit : gitFolderNamedIn(dotGit);
+const gitDirs = (dotGit: string): Visit[] => {
+  const folder = isFolder(dotGit) ? dotGit : gitDirNamedIn(dotGit);
   return folder === null ? [] : [{ folder, inGit: true }, ...sharedFolder(folder)];
 };
 
@@ -121,7 +121,7 @@ const sharedFolder = (folder: string): Visit[] => {
 };
 
 /** Returns the folder that a `.git` file names; null if it is none. */
-export const gitFolderNamedIn = (dotGit: string): string | null => {
+export const gitDirNamedIn = (dotGit: string): string | null => {
   const named = /^gitdir: (.*)$/m.exec(textOf(dotGit))?.[1];
   return named === undefined ? null : resolve(dirname(dotGit), named);
 };
@@ -159,7 +159,7 @@ const namedBySettings = (top: string): Obstacle | null => {
   const { env } = currentScope();
   const { XDG_CONFIG_HOME = join(homeOf(env), '.config') } = env;
   const [home, config] = [latin1Path(homeOf(env)), latin1Path(XDG_CONFIG_HOME)];
-  const folders = [join(top, '.git'), ...gitFolders(join(top, '.git')).map(({ folder }) => folder)];
+  const folders = [join(top, '.git'), ...gitDirs(join(top, '.git')).map(({ folder }) => folder)];
   const own = folders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
   const waiting = new Set([...own, join(home, '.gitconfig'), join(config, 'git', 'config'), '/etc/gitconfig']);
   for (const file of waiting) {

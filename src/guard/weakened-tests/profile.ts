@@ -5,7 +5,7 @@ import { type TestLanguage, testLanguageOf } from './languages.ts';
 export interface TestProfile {
   /** The number of assertions of each test, by title. Tests with the same title are added up. */
   readonly tests: Readonly<Record<string, number>>;
-  /** All assertions, also those outside of tests. */
+  /** All assertions, including those outside of tests. */
   readonly assertions: number;
   /** How many marks keep tests from running: `skip`, `todo`, `only` and the like. */
   readonly skips: number;

@@ -44,6 +44,8 @@ export interface AgentStart {
   readonly job: Pick<Job, 'model' | 'allowAll'>;
   /** How long it may take to answer for the first time. */
   readonly patienceMs: number;
+  /** Aborted if it is not needed after all. If it is not ready by then, it is ended at once: no tool of it runs. */
+  readonly cancel: AbortSignal;
 }
 
 /** How long an agent may take to exit after its stdin was closed. */
@@ -66,7 +68,7 @@ export const startAgent = async ({
   scope,
   ...given
 }: AgentStart): Promise<AcpAgent | StartProblem> => {
-  const { tag, job, patienceMs } = given;
+  const { tag, job, patienceMs, cancel } = given;
   const own = ownRulesOf(harness, scope.rules, { root: realPath(scope.cwd), home: scope.env.HOME ?? null });
   const clean = childEnvironment(scope.env);
   const env = { ...clean, ...environmentOf(own, clean) };
@@ -80,6 +82,7 @@ export const startAgent = async ({
   const stdin = new PassThrough();
   const ending = new AbortController();
   let hasExited = false;
+  let isReady = false;
   let pid = 0;
   const lines = createLineRouter();
   const connection = openConnection(stdin, lines);
@@ -107,24 +110,27 @@ export const startAgent = async ({
 
   const stop = async (): Promise<void> => {
     stdin.end();
-    const graceMs = harness.acp?.needsSignal ? 0 : Math.min(closeGraceMs, scope.stopGraceMs);
+    const isUnused = !isReady && cancel.aborted;
+    const graceMs = harness.acp?.needsSignal || isUnused ? 0 : Math.min(closeGraceMs, scope.stopGraceMs);
     await Promise.race([exited.catch(() => {}), delay(graceMs, null, { ref: false })]);
     if (!hasExited) ending.abort();
     await exited.catch(() => {});
   };
 
-  const hello = await greet(connection, scope, patienceMs);
+  const unwanted = AbortSignal.any([scope.stopSignals.stop, cancel]);
+  const hello = await greet(connection, unwanted, patienceMs);
   if (hello.type !== 'result' || field(hello.result, 'protocolVersion') !== 1) {
     await stop();
     const ended = await exited;
     const isMissing = ended.end === 'not-started';
     return { why: scope.redactor.oneLine(bootProblem(hello, ended, lines.lastOutput())), isMissing };
   }
-  const unsafe = (await whyUnsafe?.(scope.stopSignals.stop)) ?? null;
+  const unsafe = (await whyUnsafe?.(unwanted)) ?? null;
   if (unsafe !== null) {
     await stop();
     return { why: unsafe, isMissing: false };
   }
+  isReady = true;
   return {
     connection,
     tag,
@@ -204,9 +210,10 @@ const splitOutput = (connection: Connection, lines: LineRouter) => {
 };
 
 /** Resolves to the answer of the agent. A stop ends the connection, and with it the wait. */
-const greet = async (connection: Connection, { stopSignals: { stop } }: SessionScope, patienceMs: number) => {
+const greet = async (connection: Connection, stop: AbortSignal, patienceMs: number) => {
   const onStop = () => connection.end();
   stop.addEventListener('abort', onStop);
+  if (stop.aborted) onStop();
   const hello = await connection.request('initialize', clientInfo, patienceMs);
   stop.removeEventListener('abort', onStop);
   return hello;

@@ -5,6 +5,7 @@ import { denied, problemEvent, truncated } from '../problem.ts';
 import { rpcErrorIn } from './connection.ts';
 import { type DeniedRequest, type Annotation, annotationMark, outputMark, sentMark } from './log-lines.ts';
 import { errorInText, problemOf } from './problems.ts';
+import { createPlan } from './plan.ts';
 import { createSaid } from './said.ts';
 import { toolTitle } from '../tool-calls.ts';
 import { createToolCalls, toolName } from './tool-calls.ts';
@@ -36,6 +37,9 @@ interface Turn {
   readonly tools: ReturnType<typeof createToolCalls>;
   readonly said: ReturnType<typeof createSaid>;
   readonly usage: ReturnType<typeof createUsageMeter>;
+  readonly plan: ReturnType<typeof createPlan>;
+  /** Its calls show what is in its plan. */
+  hasTodoTool: boolean;
   sessionId: string | null;
   promptId: unknown;
   answer: Record<string, unknown> | null;
@@ -52,6 +56,8 @@ const newTurn = (title: string, quirks: AcpQuirks): Turn => ({
   tools: createToolCalls(),
   said: createSaid(),
   usage: createUsageMeter(quirks),
+  plan: createPlan(),
+  hasTodoTool: false,
   sessionId: null,
   promptId: null,
   answer: null,
@@ -87,7 +93,7 @@ const refused = (
 ): readonly AgentEvent[] => [
   ...said.flush(),
   ...tools.refuse(id, tool, what),
-  denied(title, tool, { ...(byRule && { byRule }), remedy: add === undefined ? { reason } : { add } }),
+  denied(title, tool, { ...(byRule && { byRule }), reason, remedy: add === undefined ? { reason } : { add } }),
 ];
 
 const decodeReceived = (turn: Turn, message: Record<string, unknown>): readonly AgentEvent[] => {
@@ -112,10 +118,14 @@ const decodeUpdate = (turn: Turn, update: unknown): readonly AgentEvent[] => {
     case 'tool_call':
     case 'tool_call_update':
       turn.lastAside = null;
+      turn.hasTodoTool ||= /^todo/i.test(toolName(update));
       return [...said.flush(), ...(quirks.isDenied?.(update) ? deniedByAgent(turn, update) : tools.update(update))];
     case 'usage_update':
       usage.cost(update);
       return [];
+    case 'plan':
+      // Without an end of the message before it: a plan may come at any time, even within a promise.
+      return turn.hasTodoTool ? [] : turn.plan(update);
     default:
       return [];
   }

@@ -6,7 +6,7 @@ import { readRegular } from '../../files/regular.ts';
 
 /**
  * Returns a text that changes when one of these files or folders changes, is created or is deleted. Relative names are
- * below `folder`. A folder stands for all that is in it. A link stands for where it leads and for what is there, once;
+ * below `folder`. A folder stands for all that is in it, so an empty one for nothing. A link stands for where it leads and for what is there, once;
  * links inside a folder are not followed. Large files and files that are not regular count by size and time.
  */
 export const fingerprintOf = (folder: string, files: readonly string[]): string => {
@@ -34,7 +34,8 @@ interface Walk {
 const add = (path: string, walk: Walk): void => {
   const stats = skipped.has(basename(path)) ? null : lstat(path);
   if (stats === null || walk.budget.entries-- <= 0) return;
-  walk.hash.update(`\0${path}\0`);
+  // Not of a folder: agents create empty ones when they start.
+  if (!stats.isDirectory()) walk.hash.update(`\0${path}\0`);
   if (stats.isSymbolicLink()) {
     walk.hash.update(`link ${linkTarget(path)}`);
     // A file that a link leads to is read; a folder would have to be walked, possibly in a circle.

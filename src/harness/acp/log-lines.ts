@@ -42,7 +42,7 @@ export interface DeniedRequest {
 
 export const annotationLine = (annotation: Annotation): string => `${annotationMark}${JSON.stringify(annotation)}`;
 
-/** A message as it is logged. The prompt has a file of its own. */
+/** A message as it is logged. The prompt is in a separate file. */
 export const sentLine = (message: string): string => {
   const at = message.indexOf(promptStart);
   const shortened =

@@ -1,21 +1,27 @@
 import { asObject, field, listAt, textAt } from '../json.ts';
 import type { Problem } from '../problem.ts';
 import type { AcpAgent } from './agent.ts';
-import { type Answer, methodNotFound } from './connection.ts';
-import { modelProblem, problemOf } from './problems.ts';
+import { type Answer, methodNotFound, type RpcError } from './connection.ts';
+import { isProtocolError, modelProblem, problemOf } from './problems.ts';
 import type { TurnRequest } from './turn-request.ts';
 
 export type OpenedSession =
   | { readonly type: 'opened'; readonly sessionId: string }
   /** The agent says why it does not work: the user is not signed in, there is no such model. */
-  | { readonly type: 'refused'; readonly problem: Problem }
+  | {
+      readonly type: 'refused';
+      readonly problem: Problem;
+      readonly isProtocolError: boolean;
+      /** The session, if it was opened. */
+      readonly sessionId: string | null;
+    }
   /** The agent does not do what it should. */
   | { readonly type: 'gone'; readonly why: string };
 
 const newSessionMs = 60_000;
 const settingMs = 10_000;
 
-/** Opens a session, which has a context of its own, with the model and the mode of a turn. */
+/** Opens a session, which has its own context, with the model and the mode of a turn. */
 export const openAcpSession = async (
   agent: AcpAgent,
   { harness, scope, turn }: TurnRequest,
@@ -26,7 +32,7 @@ export const openAcpSession = async (
     connection.request(method, params, Math.min(ms, idleMs, iterationMs));
   const opened = await ask('session/new', { cwd: scope.cwd, mcpServers: [] }, newSessionMs);
   // The CLI of an agent may be signed in by variables that this protocol ignores, and otherwise says how to sign in.
-  if (opened.type === 'error' && harness.acp?.only) return { type: 'refused', problem: problemOf(opened) };
+  if (opened.type === 'error' && harness.acp?.only) return refused(opened, problemOf(opened), null);
   const sessionId = opened.type === 'result' ? textAt(opened.result, 'sessionId') : null;
   if (opened.type !== 'result' || sessionId === null) return { type: 'gone', why: whyNot('session/new', opened) };
   // A session that it knows has the context of an earlier iteration.
@@ -38,24 +44,38 @@ export const openAcpSession = async (
   const settings = [
     ...(model === null || harness.acp?.modelAtStart
       ? []
-      : [modelRequest(opened.result, model, harness.acp?.modelOption)]),
-    ...(mode === undefined ? [] : [modeRequest(opened.result, mode)]),
+      : [{ ...modelRequest(opened.result, model, harness.acp?.modelOption), toProblem: modelProblem }]),
+    ...(mode === undefined ? [] : [{ ...modeRequest(opened.result, mode), toProblem: modeProblem(mode) }]),
   ];
-  for (const { method, params } of settings) {
+  for (const { method, params, toProblem } of settings) {
     const answer = await ask(method, { sessionId, ...params }, settingMs);
     const isUnknown = answer.type === 'error' && answer.code === methodNotFound && !harness.acp?.only;
-    if (answer.type === 'error' && !isUnknown) return { type: 'refused', problem: modelProblem(answer) };
+    if (answer.type === 'error' && !isUnknown) return refused(answer, toProblem(answer), sessionId);
     if (answer.type !== 'result') return { type: 'gone', why: whyNot(method, answer) };
   }
   return { type: 'opened', sessionId };
 };
+
+const refused = (error: RpcError, problem: Problem, sessionId: string | null): OpenedSession => ({
+  type: 'refused',
+  problem,
+  isProtocolError: problem.kind !== 'model' && isProtocolError(error),
+  sessionId,
+});
+
+const modeProblem =
+  (mode: string) =>
+  (error: RpcError): Problem => {
+    const problem = problemOf(error);
+    return { ...problem, message: `it does not accept the mode "${mode}": ${problem.message}` };
+  };
 
 interface Setting {
   readonly method: string;
   readonly params: object;
 }
 
-/** Agents have an option of the category "model", or a request of their own for it. */
+/** Agents have an option of the category "model", or a separate request for it. */
 const modelRequest = (session: unknown, model: string, option: string | undefined): Setting => {
   const options = listAt(session, 'configOptions');
   const known = options.find((each) =>

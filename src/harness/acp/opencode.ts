@@ -81,7 +81,7 @@ const usageSum = (one: Usage, other: Usage): Usage =>
     (Object.keys(one) as (keyof Usage)[]).map((key) => [key, sum(one[key], other[key])]),
   ) as unknown as Usage;
 
-/** Returns null if the server answers nobody without the password. Old versions ignore that one is set. */
+/** Returns null if the server answers only with the password. Old versions ignore that one is set. */
 const whyOpen = (port: number, stop: AbortSignal): Promise<string | null> =>
   new Promise((resolve) => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(checkMs)]);

@@ -80,7 +80,7 @@ const absoluteOf = (path: string, root: string): string => {
   return isAbsolute(plain) ? plain : `${root}/${plain}`;
 };
 
-/** Also for a file that does not exist yet. Too many links lead nowhere; the root is in no project. */
+/** Applies to a file that does not exist yet. Too many links lead nowhere; the root is in no project. */
 const linksOf = (path: string): string => {
   const stations = linksOnPath(path);
   return stations.length > maxLinks ? '/' : stations.at(-1)!;

@@ -1,10 +1,14 @@
 import type { AgentErrorKind } from '../../ralph/agent-events.ts';
 import { numberAt, textAt } from '../json.ts';
-import type { Problem } from '../problem.ts';
+import { type Problem, problemEvent } from '../problem.ts';
 import type { RpcError } from './connection.ts';
 
 const authRequired = -32000;
 const invalidParams = -32602;
+const parseError = -32700;
+const invalidRequest = -32600;
+/** Many agents use this code for every error of the provider. */
+const internalError = -32603;
 
 /** What an error says, by its code, by what agents add to it, and by its words. */
 export const problemOf = ({ code, message, data }: RpcError): Problem => {
@@ -20,6 +24,16 @@ export const modelProblem = (error: RpcError): Problem => ({
   ...problemOf(error),
   ...(error.code === invalidParams && { kind: 'model' as const }),
 });
+
+/**
+ * Whether an error is one of the protocol, after which the agent may be in any state; not one of the model or the
+ * provider. `found` is what the agent says about it elsewhere.
+ */
+export const isProtocolError = (error: RpcError, found?: Problem): boolean => {
+  const { code } = error;
+  const isReserved = code >= parseError && code <= invalidRequest && code !== internalError;
+  return isReserved || problemEvent(found ?? problemOf(error)).kind === 'unknown';
+};
 
 const kinds = new Map<string, AgentErrorKind>([
   ['rate_limit', 'rate-limit'],

@@ -8,18 +8,17 @@ import { problemEvent } from '../problem.ts';
 import { agentProgram } from '../program.ts';
 import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';
 import { openSpawned } from '../spawned.ts';
+import { createExits } from './exits.ts';
 import { createProcesses } from './processes.ts';
-import { runTurn } from './turn.ts';
-
-/** How many turns in a row may end with a dead agent before it is started for each turn. */
-const maxCrashes = 2;
+import { type AgentState, runTurn, stateOfExit } from './turn.ts';
 
 /** A session with an agent that speaks ACP. Its process lives as long as the mode says. */
 export const openAcp: OpenSession = (harness, scope) => {
   const lookup = { env: scope.env, cwds: [currentScope().cwd, scope.cwd] };
   const processes = createProcesses(harness, scope);
   let cold: AgentSession | null = null;
-  let crashes = 0;
+  let last: AgentState | null = null;
+  const exits = createExits(harness.title, scope.mode);
 
   /** Gives up the mode for the rest of the run. */
   const fallBack = async (why: string): Promise<void> => {
@@ -35,12 +34,25 @@ export const openAcp: OpenSession = (harness, scope) => {
     if (untold !== null) scope.onNotice(untold);
   };
 
+  /** Sees what became of the agent in the last iteration: in its turn, or while it was idle after it. */
+  const lookBack = async (): Promise<void> => {
+    const idleEnd = await processes.exitedIdle();
+    const state = idleEnd === null ? last : stateOfExit(idleEnd);
+    last = null;
+    if (scope.mode === 'cold' || processes.isCold()) return;
+    const { notice, giveUp } = exits(state, { wasIdle: idleEnd !== null });
+    if (notice !== null) scope.onNotice(notice);
+    if (giveUp !== null) await fallBack(giveUp);
+  };
+
   const prompt = async (turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd> => {
     const { model } = turn.job;
     if (model !== null && !isName(model)) throw userError('bad-value', '--model', nameRule, model);
     if (scope.stopSignals.stop.aborted) return interrupted;
     const binary = agentProgram(harness, lookup) ?? (harness.custom && harness.launch.binary);
     if (binary === undefined) return notStarted(`${harness.launch.binary} is no longer on PATH`);
+    await lookBack();
+    if (cold !== null) return cold.prompt(turn, observer);
     const ready = await processes.ready(binary, turn);
     if (scope.stopSignals.stop.aborted) {
       await processes.close();
@@ -51,11 +63,10 @@ export const openAcp: OpenSession = (harness, scope) => {
       await processes.done(false);
       throw error;
     });
-    await processes.done(outcome.type === 'ended' && outcome.agent === 'healthy');
+    await processes.done(outcome.type === 'ended' && outcome.agent.type === 'healthy');
     if (outcome.type === 'not-prompted') return withoutAgent(outcome.why, false, turn, observer);
-    crashes = outcome.agent === 'crashed' ? crashes + 1 : 0;
-    // The turn has failed: its tools may have run, so it is not repeated.
-    if (crashes >= maxCrashes) await fallBack(`it exited in ${crashes} iterations in a row`);
+    last = outcome.agent;
+    // Even a turn that failed: its tools may have run, so it is not repeated.
     return outcome.ended;
   };
 

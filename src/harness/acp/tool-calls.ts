@@ -75,7 +75,7 @@ export const toolName = (call: unknown): string => {
   return /^[\w.-]{1,40}$/.test(title) && !isSaid ? title : (textAt(call, 'kind') ?? 'tool');
 };
 
-/** Returns the name that an agent gives in a field of its own, which never has text of the model; null if there is none. */
+/** Returns the name that an agent gives in a separate field, which never has text of the model; null if there is none. */
 export const namedIn = (call: unknown): string | null => {
   const meta = asObject(field(call, '_meta')) ?? {};
   const names = [

@@ -9,13 +9,16 @@ import { realPath } from '../../process/which.ts';
 import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
 import { createDiagnosis } from '../diagnosis.ts';
 import type { Decoder } from '../harness.ts';
-import { problemEvent } from '../problem.ts';
+import { textAt } from '../json.ts';
+import { type Problem, problemEvent } from '../problem.ts';
 import type { SessionScope, TurnObserver } from '../session.ts';
 import type { AcpAgent } from './agent.ts';
+import type { Answer } from './connection.ts';
 import { createAcpDecoder } from './decoder.ts';
 import { type Annotation, annotationLine } from './log-lines.ts';
 import { createPermissionAnswers } from './permission-answers.ts';
 import { openAcpSession } from './open-acp-session.ts';
+import { isProtocolError } from './problems.ts';
 import type { TurnRequest } from './turn-request.ts';
 
 export type TurnOutcome =
@@ -27,11 +30,15 @@ export type TurnOutcome =
       readonly agent: AgentState;
     };
 
-/**
- * `healthy`: it answered as agreed, so it can be prompted again. `crashed`: it exited before it had answered, or with an
- * error.
- */
-type AgentState = 'healthy' | 'unhealthy' | 'crashed';
+export type AgentState =
+  /** It answered as agreed, so it can be prompted again. */
+  | { readonly type: 'healthy' }
+  /** `why` is for the user, unless the end of the turn already says it. */
+  | { readonly type: 'unhealthy'; readonly why: string | null }
+  /** It exited by itself after its answer, with code 0. */
+  | { readonly type: 'left' }
+  /** It exited before it had answered, or with an error. */
+  | { readonly type: 'crashed' };
 
 /** How long a cancelled agent may take to answer. */
 const cancelGraceMs = 2000;
@@ -47,12 +54,14 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
   const running = startTurn(agent, request, observer);
   const { stopped, failed, diagnosis } = running;
   try {
-    const opened = await Promise.race([openAcpSession(agent, request), stopped, failed]);
+    // Its requests have their own time limits, after which the turn can be run in another way.
+    const opened = await Promise.race([running.withoutIdleTime(openAcpSession(agent, request)), stopped, failed]);
     if (opened === 'stopped') return await endAborted(running);
     if (opened.type === 'gone') return { type: 'not-prompted', why: opened.why };
     if (opened.type === 'refused') {
       diagnosis.observe(problemEvent(opened.problem));
-      return endTurn(running, answered, 'healthy');
+      const isClosed = opened.sessionId === null || (await closeSession(agent, opened.sessionId));
+      return endTurn(running, answered, stateAfter({ ...opened, isClosed, mayHaveServed: false }));
     }
     return await promptSession(running, opened.sessionId);
   } finally {
@@ -78,15 +87,40 @@ const promptSession = async (running: RunningTurn, sessionId: string): Promise<T
   if (first.type === 'gone') {
     const ended = await agent.exited;
     running.diagnosis.observe(crash(request.harness.title, ended));
-    return endTurn(running, ended, 'crashed');
+    return endTurn(running, ended, { type: 'crashed' });
   }
-  running.annotate(await detailsOf(agent, sessionId));
-  const isHealthy = await closeSession(agent, sessionId);
-  await endLeftOver(agent.tag, baseline);
+  const details = await detailsOf(agent, sessionId);
+  running.annotate(details);
+  const isClosed = await closeSession(agent, sessionId);
+  const { mayHaveServed } = await endLeftOver(agent.tag, baseline);
   const ended = await exitAfterAnswer(agent);
-  if (ended === null) return endTurn(running, answered, isHealthy ? 'healthy' : 'unhealthy');
-  return endTurn(running, ended, ended.exitCode === 0 ? 'unhealthy' : 'crashed');
+  const state = stateAfter({ isProtocolError: isBroken(first, details.problem), isClosed, mayHaveServed });
+  return endTurn(running, ended ?? answered, ended === null ? state : stateOfExit(ended));
 };
+
+/** Whether the answer to a prompt breaks the protocol. */
+const isBroken = (answer: Answer, problem: Problem | undefined): boolean =>
+  answer.type === 'error'
+    ? isProtocolError(answer, problem)
+    : answer.type === 'result' && textAt(answer.result, 'stopReason') === null;
+
+interface Answered {
+  readonly isProtocolError: boolean;
+  readonly isClosed: boolean;
+  /** Whether what was ended after the turn may have been a server of the agent. */
+  readonly mayHaveServed: boolean;
+}
+
+const stateAfter = ({ isProtocolError: isError, isClosed, mayHaveServed }: Answered): AgentState => {
+  if (isError) return { type: 'unhealthy', why: 'it answered with a protocol error' };
+  if (!isClosed) return { type: 'unhealthy', why: 'it did not close its session' };
+  if (mayHaveServed)
+    return { type: 'unhealthy', why: 'a shell that it left running, which was ended, may be one of its servers' };
+  return { type: 'healthy' };
+};
+
+/** For an exit by itself after an answer. */
+export const stateOfExit = ({ exitCode }: TurnEnd): AgentState => ({ type: exitCode === 0 ? 'left' : 'crashed' });
 
 /**
  * Returns how the agent ended if it exited by itself after its answer, and null if it is running. One that has closed
@@ -109,6 +143,8 @@ interface RunningTurn {
   /** Rejects if the output could not be recorded. */
   readonly failed: Promise<never>;
   readonly annotate: (found: Annotation) => void;
+  /** Does not count the time of this work as idle. */
+  readonly withoutIdleTime: <Result>(work: Promise<Result>) => Promise<Result>;
   readonly dispose: () => void;
   /** The session that was prompted, until it has answered. */
   readonly prompted: { session: string | null };
@@ -176,6 +212,7 @@ const startTurn = (agent: AcpAgent, request: TurnRequest, observer: TurnObserver
     stopped,
     failed,
     annotate,
+    withoutIdleTime: watchdog.busy,
     dispose,
     prompted,
   };
@@ -192,7 +229,7 @@ const endTurn = ({ decoder, diagnosis }: RunningTurn, ended: TurnEnd, agent: Age
 const endAborted = async (running: RunningTurn): Promise<TurnOutcome> => {
   const { agent, request, aborting } = running;
   await agent.stop();
-  return endTurn(running, endOf(request.scope.stopSignals.stop, aborting), 'unhealthy');
+  return endTurn(running, endOf(request.scope.stopSignals.stop, aborting), { type: 'unhealthy', why: null });
 };
 
 const answered: TurnEnd = { end: 'answered', exitCode: null, signal: null, problem: null };

@@ -2,7 +2,7 @@ import { createAcpDecoder } from '../acp/decoder.ts';
 import type { Harness } from '../harness.ts';
 import { claude } from './claude.ts';
 
-/** Claude Code behind the adapter of the Agent Client Protocol, which brings a Claude Code of its own. */
+/** Claude Code behind the adapter of the Agent Client Protocol, which contains its own Claude Code. */
 export const claudeAgentAcp: Harness = {
   name: 'claude-agent-acp',
   title: 'Claude Agent ACP',

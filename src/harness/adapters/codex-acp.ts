@@ -12,7 +12,7 @@ const quirks: AcpQuirks = {
   },
 };
 
-/** Codex behind the adapter of the Agent Client Protocol, which brings a Codex of its own. */
+/** Codex behind the adapter of the Agent Client Protocol, which contains its own Codex. */
 export const codexAcp: Harness = {
   name: 'codex-acp',
   title: 'Codex ACP',

@@ -25,6 +25,7 @@ export const copilot: Harness = {
   },
   acp: {
     defaultMode: 'warm',
+    capabilities: ['text', 'tools', 'tokens', 'denials'],
     // With a provider of the user it needs a model to start.
     start: (_, { model }) => ({ args: ['--acp', ...(model === null ? [] : [`--model=${model}`])] }),
     readAtStart: (env) => [...instructions, ...ownFiles(env.HOME ?? '', env)],

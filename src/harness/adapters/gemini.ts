@@ -24,6 +24,7 @@ export const gemini: Harness = {
   },
   acp: {
     defaultMode: 'warm',
+    capabilities: ['text', 'tools', 'tokens', 'denials'],
     start: (_, { allowAll }) => ({ args: ['--acp', ...(allowAll ? ['--skip-trust'] : [])] }),
     sessionMode: 'default',
     needsSignal: true,

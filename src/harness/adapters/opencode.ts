@@ -164,7 +164,7 @@ const inputOf = (permission: string, patterns: string): object => {
   return { path: patterns.replace(/\/\*$/, '') };
 };
 
-/** Errors of a tool that the user or a rule refused. */
+/** Errors of a tool that the user or a rule denied. */
 const refusals = /rejected permission|specified a rule which prevents/;
 const rule = /specified a rule which prevents/;
 

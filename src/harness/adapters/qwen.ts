@@ -22,6 +22,7 @@ export const qwen: Harness = {
   },
   acp: {
     defaultMode: 'warm',
+    capabilities: ['text', 'tools', 'tokens', 'denials'],
     start: (_, { model }) => ({ args: ['--acp', ...(model === null ? [] : [`--model=${model}`])] }),
     modelAtStart: true,
     sessionMode: 'default',

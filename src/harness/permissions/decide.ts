@@ -130,7 +130,7 @@ const isAbout = (rule: PermissionRule & { type: 'paths' }, kind: ToolKind): bool
 const allowanceOf = (facts: Facts, policy: PermissionPolicy): PermissionDecision => {
   const tool = policy.allow.find((rule) => rule.type === 'tool' && matches(rule.pattern, facts.tool));
   if (tool !== undefined) return allowedBy(tool);
-  // A request with a command is judged as a command, whatever kind it claims to be.
+  // A request with a command is judged as a command, regardless of the kind that it claims to be.
   if (isCommand(facts)) return commandDecision(facts, policy);
   switch (facts.kind) {
     case 'think':
@@ -244,7 +244,7 @@ const missingCommand = (command: RunCommand): PermissionDecision => {
 const isCdToRoot = ({ words, assigns, writes }: RunCommand, { root }: Roots): boolean =>
   words.length === 2 && words[0] === 'cd' && (words[1] === root || words[1] === '.') && !assigns && !writes;
 
-/** For an allow rule: the command matches, whatever its expansions result in. */
+/** For an allow rule: the command matches, regardless of what its expansions result in. */
 const isSurely =
   (pattern: string) =>
   (command: RunCommand): boolean =>

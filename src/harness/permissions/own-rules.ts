@@ -35,7 +35,7 @@ export const environmentOf = ({ config }: OwnRules, env: NodeJS.ProcessEnv): Rec
   return before === null ? {} : { [config.variable]: JSON.stringify(merge(before, config.content)) };
 };
 
-/** Keys of `added` come last, also those that are in both: for some agents the last rule that matches decides. */
+/** Keys of `added` come last, including those that are in both: for some agents the last rule that matches decides. */
 const merge = (before: Readonly<Record<string, unknown>>, added: Readonly<Record<string, unknown>>): object => {
   const kept = Object.entries(before).filter(([key]) => !(key in added));
   const merged = Object.entries(added).map(([key, value]) => {

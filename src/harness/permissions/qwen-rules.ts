@@ -3,7 +3,7 @@ import type { PermissionRule } from './rule.ts';
 
 /**
  * Qwen Code has the syntax of Claude Code, and a flag that separates rules by commas. It is only told what is denied:
- * without --yolo it does not offer the model any tool that writes, whatever is allowed.
+ * without --yolo it does not offer the model any tool that writes, even if it is allowed.
  */
 export const qwenRules: TranslateRules = ({ allow, deny }) => {
   const { forms, left } = translateEach(deny, formOf);

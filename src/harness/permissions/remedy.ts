@@ -6,7 +6,7 @@ import type { Roots } from './path-match.ts';
 import { parseRule, type PermissionRules } from './rule.ts';
 import { permissionKind } from './tool-kind.ts';
 
-/** In characters: nobody types a longer rule. */
+/** In characters. A longer rule is not worth typing. */
 const maxRule = 200;
 
 /**

@@ -8,7 +8,7 @@ export interface Point {
   durationMs: number | null;
   file: string | null;
   message: string;
-  /** node:test says so, also of a suite without tests. */
+  /** node:test says so, even of a suite without tests. */
   isSuite: boolean;
   children: readonly Point[];
 }

@@ -7,7 +7,7 @@ export const isTapPlan = (line: string): boolean => /^1\.\.\d+\s*(?:#.*)?$/s.tes
 export const isTapTest = (line: string): boolean => /^(?:not )?ok(?:\s|$)/.test(line);
 
 /**
- * Reads TAP of version 12 to 14, also several reports in one text, and other lines between those of the report. A test
+ * Reads TAP of version 12 to 14, including several reports in one text and other lines between those of a report. A test
  * with tests below it is their suite. A report that does not have as many tests as it planned proves nothing.
  */
 export const readTap = (text: string): TestResult[] => {

@@ -73,7 +73,7 @@ const whyNotAbove = (above: readonly string[], prefix: string, { openWork }: All
 const reach = 1000;
 
 /** Only lines without meaning may follow. */
-export const nothing: Allowed = {
+export const tagOnly: Allowed = {
   below: (lines) => lines.length === 0,
   onItsLine: () => false,
   why: 'the agent had more to say after it',

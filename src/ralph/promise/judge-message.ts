@@ -1,7 +1,7 @@
 import { blankBlocks, blocksIn, type HandoverBlock } from '../handover/blocks.ts';
 import { cleanText } from './clean.ts';
 import { saysNothing } from './tag-position.ts';
-import { type Ending, judgeEnding, type Allowed, nothing, whyNot, wordsUpTo } from './judge-ending.ts';
+import { type Ending, judgeEnding, type Allowed, tagOnly, whyNot, wordsUpTo } from './judge-ending.ts';
 import { type Mention, type Tag, type TagName, tagPattern } from './promise.ts';
 import type { Tail } from './tail.ts';
 
@@ -81,9 +81,9 @@ const endingsOf = (
       : ending;
   };
   const onlyTrailers: Allowed = {
-    ...nothing,
+    ...tagOnly,
     below: (lines) => lines.every(reading.isTrailer),
-    why: reading.hint === null ? nothing.why : `${nothing.why} (${reading.hint})`,
+    why: reading.hint === null ? tagOnly.why : `${tagOnly.why} (${reading.hint})`,
   };
   const judgeDone = (upTo: number): Ending | null => {
     const ending = judge(upTo, completionPromise, onlyTrailers);
@@ -108,7 +108,7 @@ const continuesSentence =
   /^(?:and|as|but|can|cannot|could|does|if|is|may|might|only|or|should|though|unless|until|was|when|will|would|yet)\b/;
 
 const isReason: Allowed = {
-  ...nothing,
+  ...tagOnly,
   openWork: true,
   below: (lines) => lines.join('\n').length <= maxReasonLength && !continuesSentence.test(lines[0]?.trim() ?? ''),
   onItsLine(prefix, rest) {
@@ -143,7 +143,7 @@ const mentionBefore = ({ text, words, start, end }: Tail['earlier'][number], rea
 const mentionOf = (text: string, tag: Tag, { reading, why }: { reading: Reading; why: string | null }): Mention[] => {
   const words = wordsUpTo(text, tag);
   if (!reading.isEcho(text, tag))
-    return [{ words, why: why ?? whyNot(text, tag, nothing) ?? 'the agent had more to say after it' }];
+    return [{ words, why: why ?? whyNot(text, tag, tagOnly) ?? 'the agent had more to say after it' }];
   return text.slice(tag.end).split('\n').every(saysNothing) ? [{ words, why: repeatsPrompt }] : [];
 };
 

@@ -9,6 +9,7 @@ import { iterationUsage, spentUsage } from '../../ralph/usage.ts';
 import { duration, lineChanges, pluralise } from '../../text/format.ts';
 import { escapeHtml } from '../../text/html.ts';
 import { costText, usageText } from '../figures.ts';
+import { endText } from '../run-end.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
 import { proofStyle } from './html-style.ts';
@@ -60,7 +61,7 @@ const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none';
 const gateLine = ({ gate }: ProofReport): string =>
   gate === null
     ? '<p class="quiet">No gate has run yet.</p>'
-    : `<p class="quiet">Checked in iteration ${gate.iteration} of run ${escapeHtml(gate.run)}${onWorker(gate.worker, text)}, <time datetime="${escapeHtml(gate.at)}">${escapeHtml(gate.at)}</time></p>`;
+    : `<p class="quiet">Verified in iteration ${gate.iteration} of run ${escapeHtml(gate.run)}${onWorker(gate.worker, text)}, <time datetime="${escapeHtml(gate.at)}">${escapeHtml(gate.at)}</time></p>`;
 
 const sections = (report: ProofReport): string[] => [
   ...groupsOf(report.scenarios).map(
@@ -120,7 +121,7 @@ const runSection = ({ run, records, change }: ProofReport): string[] => {
   const spent = usageText(spentUsage(run));
   const facts = [
     `Run ${run.run}`,
-    run.status,
+    endText(run.status),
     `${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
     agent,
     ...(spent === '' ? [] : [spent]),

@@ -1,9 +1,10 @@
 import type { ScenarioProof } from '../../ralph/proof.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
 import { iterationUsage, spentUsage } from '../../ralph/usage.ts';
-import { duration, lineChanges, pluralise } from '../../text/format.ts';
+import { capitalise, duration, lineChanges, pluralise } from '../../text/format.ts';
 import { markdownCode, markdownText } from '../../text/markdown.ts';
 import { costText, usageText } from '../figures.ts';
+import { endText } from '../run-end.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
 import { countText, groupsOf, mainEvidence, onWorker, provenAt } from '../../ralph/proof-rows.ts';
@@ -53,7 +54,7 @@ export const proofSections = (
   const checked =
     gate === null
       ? 'No gate has run yet.'
-      : `Checked in iteration ${gate.iteration}${onWorker(gate.worker, (names) => markdownText(oneLine(names)))}.`;
+      : `Verified in iteration ${gate.iteration}${onWorker(gate.worker, (names) => markdownText(oneLine(names)))}.`;
   return [
     `**${countText(count)}.** ${checked}`,
     ...(open.length === 0 ? [] : [openTable(open, max)]),
@@ -142,7 +143,7 @@ const runLine = (run: NonNullable<ProofReport['run']>): string => {
   const agent = run.model === null ? run.harness : `${run.harness} ${run.model}`;
   const spent = usageText(spentUsage(run));
   const parts = [
-    `Run **${run.status}** after ${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
+    `**${capitalise(endText(run.status))}** after ${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
     markdownText(agent),
     ...(spent === '' ? [] : [spent]),
   ];
@@ -173,7 +174,7 @@ const iterationTable = (records: readonly IterationRecord[], max: number): strin
 const details = (summary: string, body: string): string =>
   `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
 
-/** One line for each item. Those beyond the limit are counted in a paragraph of its own. */
+/** One line for each item. Those beyond the limit are counted in a separate paragraph. */
 const some = <Item>(items: readonly Item[], max: number, line: (item: Item) => string): string => {
   const shown = items.slice(0, max).map(line).join('\n');
   return items.length > max ? `${shown}\n\nand ${items.length - max} more` : shown;

@@ -59,8 +59,8 @@ const titleLines = (report: ProofReport, canvas: Canvas, now: Date): string[] =>
     `${mark} ${style('bold', truncate(name, columns - 2, symbols.ellipsis))}`,
     ...fact('Proof', text, canvas),
     ...(gate === null
-      ? fact('Checked', 'never: no gate has run', canvas)
-      : fact('Checked', checkedText(gate, now), canvas)),
+      ? fact('Verified', 'never: no gate has run', canvas)
+      : fact('Verified', checkedText(gate, now), canvas)),
   ];
 };
 
@@ -131,7 +131,7 @@ const unknownLines = ({ unknown }: ProofReport, canvas: Canvas): string[] => {
 /** What to do next. */
 const nextOf = (report: ProofReport): Next[] => {
   const { change, count, run, archived } = report;
-  const file: Next = ['As a file', commandLine('spool', 'proof', change, '--html', '--output', 'proof.html')];
+  const file: Next = ['Export', commandLine('spool', 'proof', change, '--html', '--output', 'proof.html')];
   if (archived) return [file];
   if (run?.status === 'running') return [['Follow', commandLine('spool', 'logs', change, '--follow')]];
   if (!isProven(count))

@@ -37,11 +37,11 @@ export const commitsSince =
     wasCommittedSince(tree, pathIn(tree, join(work.root, path)), lastActivityMs);
 
 /** Announces changes to the goal that are neither restored nor accepted, before the first agent starts. */
-export const announceUnsettled = async (
+export const announceUnaccepted = async (
   context: RestoreContext & Pick<RunContext, 'emit' | 'redactor'>,
 ): Promise<void> => {
   const { guard, plan, emit, redactor } = context;
-  const [first, ...more] = guard.unsettled;
+  const [first, ...more] = guard.unaccepted;
   if (first === undefined) return;
   const [instruction] = await restoreInstructions(context, [first]);
   const others = more.length === 0 ? '' : ` (and ${pluralise(more.length, 'more change')})`;

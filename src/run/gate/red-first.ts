@@ -42,11 +42,11 @@ export const tryRedFirst = async (context: RedFirstContext, findings: GateFindin
   const open = scenarios.filter(({ id }) => known[keys.get(id)!] === undefined);
   const tried = open.length === 0 ? new Map<string, RedFirst>() : await tryOpen();
   if (tried === null) return { kind: 'interrupted' };
-  const settled = [...tried].filter(
+  const decided = [...tried].filter(
     (entry): entry is [string, 'failed' | 'absent' | 'passed'] => entry[1] !== 'not-tried',
   );
-  if (settled.length > 0)
-    addRedFirst(userState, Object.fromEntries(settled.map(([id, result]) => [keys.get(id)!, result])));
+  if (decided.length > 0)
+    addRedFirst(userState, Object.fromEntries(decided.map(([id, result]) => [keys.get(id)!, result])));
   return {
     kind: 'tried',
     results: new Map(scenarios.map(({ id }) => [id, tried.get(id) ?? known[keys.get(id)!] ?? 'not-tried'])),
@@ -83,7 +83,7 @@ const untried = (
   notTried: ReadonlyMap<string, RedFirst>,
 ): ReadonlyMap<string, RedFirst> => {
   const help = options.worktreeSetup === null ? ' If they need packages or a build, set worktreeSetup.' : '';
-  emit({ type: 'notice', text: `--red-first could not try the tests in a worktree of their own: ${why}.${help}` });
+  emit({ type: 'notice', text: `--red-first could not try the tests in a separate worktree: ${why}.${help}` });
   return notTried;
 };
 

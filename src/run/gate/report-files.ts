@@ -42,7 +42,7 @@ const maxFiles = 500;
 
 /**
  * Called right before the command starts. The folder is new and empty, and its name is unpredictable. A file that a
- * pattern finds counts only if the command has written it: one that is the same as before, whatever its times say, is
+ * pattern finds counts only if the command has written it: one that is the same as before, regardless of its times, is
  * left out.
  */
 export const openReportFiles = ({ root, patterns, sandbox, env }: ReportFilesRequest): ReportFiles => {

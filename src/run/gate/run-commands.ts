@@ -72,9 +72,14 @@ const runWithRetry = async (
 ): Promise<GateRun> => {
   const started = performance.now();
   const timeLeftMs = () => timeLeftNow(context);
-  const place = { ...context, root: context.workProject.root, worktree: context.workspace.worktree, timeLeftMs };
+  const verifyContext = {
+    ...context,
+    root: context.workProject.root,
+    worktree: context.workspace.worktree,
+    timeLeftMs,
+  };
   const attempt = async (isRetry: boolean) => {
-    const result = await runVerify(place, {
+    const result = await runVerify(verifyContext, {
       command,
       tag: `${context.tag}/${basename(logFile(isRetry), '.log')}`,
       // A resumed gate runs its commands again.

@@ -125,8 +125,8 @@ const runCommand = async (
   { name, iteration, index, path, root }: TrialRequest & TrialFolders & { readonly index: number },
 ): Promise<CommandResult> => {
   const { plan, folder } = context;
-  const place = { ...context, root, worktree: path, timeLeftMs: () => timeLeftNow(context) };
-  const { outcome, exitCode, tests } = await runVerify(place, {
+  const verifyContext = { ...context, root, worktree: path, timeLeftMs: () => timeLeftNow(context) };
+  const { outcome, exitCode, tests } = await runVerify(verifyContext, {
     command,
     tag: `${tagForPath(path)}/verify`,
     logFile: renameEarlier(trialLog(folder, iteration, `${name}-${index + 1}`)),

@@ -6,7 +6,7 @@ import { gitCeilingEnv } from '../context.ts';
 import { type CommandResults, runWithoutResults, runWithReports } from './command-results.ts';
 
 /** Where verify commands run, and for how long they may. */
-export interface VerifyPlace extends Pick<ShellRun, 'stopSignals' | 'redactor'> {
+export interface VerifyContext extends Pick<ShellRun, 'stopSignals' | 'redactor'> {
   /** The folder in which they run. */
   readonly root: string;
   /** The worktree that it is in; null if it is in none. */
@@ -27,10 +27,10 @@ export type VerifyResult = ShellResult & CommandResults;
 
 /** Runs a verify command once: for the gate, for --red-first, or for a landing. */
 export const runVerify = async (
-  place: VerifyPlace,
+  context: VerifyContext,
   { command, tag, logFile, reports }: VerifyCommand,
 ): Promise<VerifyResult> => {
-  const { root, env, sandbox, redactor, stopSignals, options } = place;
+  const { root, env, sandbox, redactor, stopSignals, options } = context;
   const run = (extra: Pick<ShellRun, 'env' | 'onStdout'>) =>
     runShell({
       command,
@@ -38,8 +38,8 @@ export const runVerify = async (
       tag,
       logFile,
       ...extra,
-      env: { ...allowedEnvironment(env), ...gitCeilingEnv(place), ...extra.env },
-      timeoutMs: Math.max(1, Math.min(options.verifyTimeout, place.timeLeftMs())),
+      env: { ...allowedEnvironment(env), ...gitCeilingEnv(context), ...extra.env },
+      timeoutMs: Math.max(1, Math.min(options.verifyTimeout, context.timeLeftMs())),
       stopGraceMs: options.stopGrace,
       stopSignals,
       redactor,

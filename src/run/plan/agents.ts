@@ -1,4 +1,5 @@
 import { type AgentChoice, agentKey, type RunPlan } from '../../ralph/plan.ts';
+import { reportsIn } from './agent-reports.ts';
 import { checkLimits } from './reported-limits.ts';
 import type { RunSpec } from '../spec.ts';
 import type { RunServices } from '../services.ts';
@@ -11,9 +12,9 @@ export interface UsableAgents {
 
 /** Returns the agents of a plan that are installed. Throws if none is. */
 export const usableAgents = (
-  plan: Pick<RunPlan, 'agents' | 'limits' | 'ladder'>,
-  { project, cwd }: Pick<RunSpec, 'project' | 'cwd'>,
-  { findHarness, env, missingAgent }: Pick<RunServices, 'findHarness' | 'env' | 'missingAgent'>,
+  plan: Pick<RunPlan, 'agents' | 'limits' | 'ladder' | 'sandbox'>,
+  { project, cwd, options }: Pick<RunSpec, 'project' | 'cwd' | 'options'>,
+  { findHarness, env, missingAgent, cluster }: Pick<RunServices, 'findHarness' | 'env' | 'missingAgent' | 'cluster'>,
 ): UsableAgents => {
   const lookup = { env, cwds: [cwd, project.root] };
   const candidates = plan.agents.map((agent) => ({ agent, problem: missingAgent(findHarness(agent.harness), lookup) }));
@@ -32,6 +33,7 @@ export const usableAgents = (
       ({ harness, model }) =>
         `The model ${model} is not passed to ${findHarness(harness).title}, which chooses its model itself.`,
     );
-  const unchecked = checkLimits({ agents, limits: plan.limits }, findHarness);
+  const circumstances = { options, isSandboxed: plan.sandbox, isWorker: cluster !== undefined };
+  const unchecked = checkLimits({ agents, limits: plan.limits }, reportsIn(circumstances, findHarness));
   return { agents, notices: [...missing.map(({ message }) => message), ...ignoredModels, ...unchecked] };
 };

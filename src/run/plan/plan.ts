@@ -88,7 +88,7 @@ export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
     crashedRun: interrupted?.view.run ?? null,
     cooldowns: recorded?.cooldowns ?? {},
     settings: settingsAtStart(request, resumed),
-    notices: previous ? noticesOf(request, { plan, previous, changed, isRefused: previous !== resumed }, lastRun) : [],
+    notices: previous ? noticesOf(request, { plan, previous, changed, isRejected: previous !== resumed }, lastRun) : [],
     startsOver: previous === null && (request.options.fresh || recorded === null || recorded.status === 'complete'),
     damage: damageOf(lastRun, recorded),
     lastRun,
@@ -166,28 +166,28 @@ interface Resuming {
   readonly previous: Interrupted;
   readonly changed: readonly FlagName[];
   /** Its pending promise does not count. */
-  readonly isRefused: boolean;
+  readonly isRejected: boolean;
 }
 
 const noticesOf = (
   { project, target, fileSettings }: PlanRequest,
-  { plan, previous, changed, isRefused }: Resuming,
+  { plan, previous, changed, isRejected }: Resuming,
   { damage }: LastRun,
 ): string[] => {
   const { view, isCut } = previous;
   // A run stays in its sandbox, regardless of the config file.
   const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== view.sandbox);
   return [
-    resumeNotice(view, isRefused),
+    resumeNotice(view, isRejected),
     ...(isCut && damage === null ? [cutHistory(project, target.id)] : []),
     ...(announced.length === 0 ? [] : [describeChanged(announced, view.settings!.file, fileSettings)]),
   ];
 };
 
-const resumeNotice = ({ finishedIterations, pending }: RunView, refused: boolean): string => {
+const resumeNotice = ({ finishedIterations, pending }: RunView, isRejected: boolean): string => {
   const next = finishedIterations + 1;
   if (pending === null) return `The last run was interrupted. Resuming at iteration ${next} (--fresh starts over).`;
-  if (refused)
+  if (isRejected)
     return `The last run was interrupted. The promise of iteration ${next} does not count: ${pending.rejected} (--fresh starts over).`;
   return `The last run was interrupted. Running the gate of iteration ${next} again (--fresh starts over).`;
 };

@@ -1,9 +1,9 @@
 import { userError } from '../../errors.ts';
-import type { Harness } from '../../harness/harness.ts';
 import type { Emit } from '../../ralph/events.ts';
 import type { IterationRecord } from '../../ralph/record.ts';
 import type { RunPlan } from '../../ralph/plan.ts';
 import type { Usage } from '../../ralph/agent-events.ts';
+import type { AgentReports, FindReports } from './agent-reports.ts';
 
 interface Measured {
   readonly limit: 'maxCostUsd' | 'maxTokens';
@@ -29,35 +29,34 @@ function hasPrice({ costUsd, inputTokens, outputTokens }: Usage): boolean {
   return costUsd !== null && (costUsd > 0 || (inputTokens ?? 0) + (outputTokens ?? 0) === 0);
 }
 
-type Find = (name: string) => Harness;
 type Limited = Pick<RunPlan, 'agents' | 'limits'>;
 
 /**
  * Returns a notice for each limit that cannot be enforced for some of the agents. Throws if it cannot be enforced for
  * any.
  */
-export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] => {
-  const harnesses = [...new Set(agents.map(({ harness }) => find(harness)))];
+export const checkLimits = ({ agents, limits }: Limited, find: FindReports): string[] => {
+  const reporting = [...new Set(agents.map(({ harness }) => harness))].map(find);
   return measured
     .filter(({ limit }) => limits[limit] < Infinity)
     .flatMap(({ flag, report }) => {
-      const silent = harnesses.filter(({ capabilities }) => !capabilities.includes(report));
+      const silent = reporting.filter(({ capabilities }) => !capabilities.includes(report));
       const titles = silent.map(({ title }) => title).join(' and ');
       const lacks = `${silent.length === 1 ? 'reports' : 'report'} no ${report}`;
       if (silent.length === 0) return [];
-      if (silent.length < harnesses.length)
+      if (silent.length < reporting.length)
         return [`${flag} is not enforced for ${titles}: ${silent.length === 1 ? 'it' : 'they'} ${lacks}.`];
-      throw userError('unchecked-limit', flag, `${titles} ${lacks}`, alternativesTo(report, harnesses));
+      throw userError('unchecked-limit', flag, `${titles} ${lacks}`, alternativesTo(report, reporting));
     });
 };
 
-const alternativesTo = (report: Measured['report'], harnesses: readonly Harness[]): string =>
-  report === 'cost' && harnesses.every(({ capabilities }) => capabilities.includes('tokens'))
+const alternativesTo = (report: Measured['report'], reporting: readonly AgentReports[]): string =>
+  report === 'cost' && reporting.every(({ capabilities }) => capabilities.includes('tokens'))
     ? '--max-tokens or --max-duration'
     : '--max-duration or --max-iterations';
 
 /** Adds a notice, once, if an agent has not reported what a limit needs. */
-export const watchLimits = ({ limits }: Limited, find: Find, emit: Emit): Emit => {
+export const watchLimits = ({ limits }: Limited, find: FindReports, emit: Emit): Emit => {
   const announced = new Set<string>();
   return (event) => {
     emit(event);

@@ -44,7 +44,7 @@ export const makeReviewCopy = async (context: CopyContext, reviewed: Reviewed): 
   }
 };
 
-/** Deletes the copy, also one that a killed Spool has left. Returns false if that fails. */
+/** Deletes the copy, including one that a killed Spool has left. Returns false if that fails. */
 export const removeReviewCopy = ({
   project,
   plan: { change },

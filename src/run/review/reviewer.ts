@@ -42,7 +42,7 @@ interface Turn extends Reviewed {
   readonly usageBefore: Usage | null;
 }
 
-/** Prompts a reviewer once, in a session of its own. */
+/** Prompts a reviewer once, in a new session. */
 export const runReviewer = async (context: TurnContext, turn: Turn): Promise<ReviewAttempt> => {
   const { plan, options, folder, emit, findHarness, sessions, trusted, stopSignals, reporter } = context;
   const { iteration, copy, number } = turn;

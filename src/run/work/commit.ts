@@ -68,15 +68,15 @@ export const commitWork = async (
   const { plan, emit, uncommittedList, index } = work;
   const reverted = await index.beforeCommit();
   if (!plan.commit) return noCommit;
-  uncommittedList.add(reverted, { why: 'a later commit reverted it', owed: true });
-  const pending = uncommittedList.owed();
+  uncommittedList.add(reverted, { why: 'a later commit reverted it', isPending: true });
+  const pending = uncommittedList.pending();
   if (changes.length + pending.length === 0) return noCommit;
   const why = await whyNoCommit(work);
   if (why !== null) {
     emit({ type: 'notice', text: `No commit: ${why}.` });
     uncommittedList.add([...pending, ...namesOf(changes.filter((change) => !isNewNested(change)))], {
       why,
-      owed: true,
+      isPending: true,
     });
     return { commit: null, commitProblem: why };
   }
@@ -197,7 +197,7 @@ const afterCommit = async (
   if (result.kind === 'refused') {
     const why = redactor.oneLine(commitErrorLine(redactor.endOf(result.why, maxReasonLength)));
     emit({ type: 'notice', text: `No commit: ${why}` });
-    uncommittedList.add(names, { why, owed: true });
+    uncommittedList.add(names, { why, isPending: true });
     return { commit: null, commitProblem: result.why };
   }
   const earlier = new Set(uncommittedList.all());
@@ -260,7 +260,7 @@ const userChangesIn = async (
 };
 
 const exclude = (work: IterationWork, name: string, why: string): void => {
-  work.uncommittedList.add([name], { why, owed: false });
+  work.uncommittedList.add([name], { why, isPending: false });
   noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };
 

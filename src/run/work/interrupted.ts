@@ -33,7 +33,7 @@ export const recallUncommitted = async (
     const why = redactor.oneLine(commitErrorLine(commitProblem));
     uncommittedList.add(
       names.filter((name) => !known.has(name)),
-      { why, owed: true },
+      { why, isPending: true },
     );
   }
   for (const { why, files, count: all } of uncommittedList.report(new Set(uncommittedList.all())))
@@ -68,10 +68,10 @@ export const recordLeftBehind = async (
     const say = (names: readonly string[], text: string) => {
       if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
     };
-    uncommittedList.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
+    uncommittedList.add(own.filter(isOpen), { why: `${which} was interrupted`, isPending: true });
     uncommittedList.add(unsure.filter(isOpen), {
       why: `changed since the last output of interrupted ${which}`,
-      owed: false,
+      isPending: false,
     });
     say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
     say(

@@ -62,7 +62,7 @@ export const savedCheckpoints = (
 ): Promise<Checkpoints> =>
   openCheckpoints(tree, {
     ...plan,
-    finished: plan.firstIteration - 1,
+    finishedIterations: plan.firstIteration - 1,
     isResumed,
     record: checkpointRecorder(project, plan.change, env),
   });

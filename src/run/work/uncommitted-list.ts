@@ -6,9 +6,9 @@ import type { Uncommitted } from '../../ralph/events.ts';
 /** The uncommitted work of a run, by git names. Saved with the run, for when it is resumed. */
 export interface UncommittedList {
   /** Returns the files for the next commit. */
-  owed(): string[];
+  pending(): string[];
   all(): string[];
-  add(names: readonly string[], about: Reason): void;
+  add(names: readonly string[], reason: Reason): void;
   remove(names: readonly string[]): void;
   /** Groups these files by the reason why they are not committed. */
   report(names: ReadonlySet<string>): Uncommitted[];
@@ -17,29 +17,35 @@ export interface UncommittedList {
 interface Reason {
   readonly why: string;
   /** It is the run's own work, and is committed as soon as `why` no longer applies. */
-  readonly owed: boolean;
+  readonly isPending: boolean;
 }
 
 /** Further files are only counted. */
 const maxNames = 20;
 
 export const openUncommittedList = (fileLists: FileLists): UncommittedList => {
-  const open = new Map(entries(fileLists.read('uncommitted.json')));
+  const saved = entries(fileLists.read('uncommitted.json')) ?? [];
+  const open = new Map(saved.map(([name, { why, owed }]): [string, Reason] => [name, { why, isPending: owed }]));
   const save = () => {
     try {
       if (open.size === 0) fileLists.remove('uncommitted.json');
-      else fileLists.write('uncommitted.json', [...open]);
+      else
+        fileLists.write(
+          'uncommitted.json',
+          [...open].map(([name, reason]) => [name, toSaved(reason)]),
+        );
     } catch {
       // The disk may be full. The next write fails with the error.
     }
   };
   return {
-    owed: () => [...open].filter(([, { owed }]) => owed).map(([name]) => name),
+    pending: () => [...open].filter(([, { isPending }]) => isPending).map(([name]) => name),
     all: () => [...open.keys()],
-    add: (names, about) => {
-      const isNew = (name: string) => open.get(name)?.why !== about.why || open.get(name)?.owed !== about.owed;
+    add: (names, reason) => {
+      const isNew = (name: string) =>
+        open.get(name)?.why !== reason.why || open.get(name)?.isPending !== reason.isPending;
       const added = names.filter(isNew);
-      for (const name of added) open.set(name, about);
+      for (const name of added) open.set(name, reason);
       if (added.length > 0) save();
     },
     remove: (names) => {
@@ -58,4 +64,12 @@ export const openUncommittedList = (fileLists: FileLists): UncommittedList => {
   };
 };
 
-const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(boolean) })));
+/** As in the file, whose names stay the same for other versions of Spool. */
+interface SavedReason {
+  readonly why: string;
+  readonly owed: boolean;
+}
+
+const toSaved = ({ why, isPending }: Reason): SavedReason => ({ why, owed: isPending });
+
+const entries = validItems(pairOf(text, object<SavedReason>({ why: required(text), owed: required(boolean) })));

@@ -25,7 +25,7 @@ export const findUncommitted = async (work: UncommittedWork): Promise<Uncommitte
   const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
   const listed = new Set(uncommittedList.all());
   const lost = [...touched].filter((name) => !listed.has(name) && open?.has(name));
-  uncommittedList.add(lost, { why: 'HEAD does not have it', owed: false });
+  uncommittedList.add(lost, { why: 'HEAD does not have it', isPending: false });
   return [
     ...uncommittedList.report(new Set(uncommittedList.all().filter(isOpen))),
     ...skipped,

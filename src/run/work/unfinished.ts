@@ -7,7 +7,7 @@ import type { WorkTracker } from './track.ts';
  * works, and a worker that continues the run starts with them.
  */
 
-/** Saves the files again and again while an agent works. */
+/** Saves the files at intervals while an agent works. */
 export const saveWhile = async <Result>(
   { cluster }: Pick<RunContext, 'cluster'>,
   tracker: Pick<WorkTracker, 'save'>,

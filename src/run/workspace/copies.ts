@@ -39,7 +39,7 @@ export const openWorkspaceCopies = async ({
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), copyCommand(conflicts[0]!));
   announceTaken(taken, emit);
   return {
-    takeSettled: () => copies.takeSettled(),
+    takeReceived: () => copies.takeReceived(),
     async sync(): Promise<Synced> {
       const synced = await syncAccepted();
       announceTaken(synced.taken, emit);
@@ -68,13 +68,13 @@ export const addSyncedEdits = async (
   uncommittedList: UncommittedList,
 ) => {
   const { worktree, root } = workspace;
-  const settled = copies.takeSettled().filter((path) => path !== configPath);
-  if (worktree === null || settled.length === 0) return;
+  const received = copies.takeReceived().filter((path) => path !== configPath);
+  if (worktree === null || received.length === 0) return;
   const names = await changedAmong(
     worktree,
-    settled.map((path) => relative(worktree, join(root, path))),
+    received.map((path) => relative(worktree, join(root, path))),
   );
-  uncommittedList.add(names, { why: 'copied from the project', owed: true });
+  uncommittedList.add(names, { why: 'copied from the project', isPending: true });
 };
 
 const announceTaken = (taken: readonly string[], emit: Emit): void => {

@@ -50,8 +50,7 @@ const compare = async (ref: ChangeRef) => {
   const { root } = ref.project;
   const found = await repositoryAt(root);
   const now = found.repository;
-  if (now !== null && !isInWorkTree(root, now.root))
-    throw userError('foreign-work-tree', root, now.root, now.gitFolder);
+  if (now !== null && !isInWorkTree(root, now.root)) throw userError('foreign-work-tree', root, now.root, now.gitDir);
   return { recorded: recordedRepository(folderFor(ref)), found };
 };
 
@@ -63,8 +62,8 @@ const isExpected = ({ project }: ChangeRef, recorded: Repository | null | undefi
 /** What `git init` creates in a project without a repository. */
 const newRepositoryIn = (project: ChangeRef['project']): Repository => {
   const root = realPath(project.root);
-  const gitFolder = join(root, '.git');
-  return { gitFolder, sharedFolder: gitFolder, root };
+  const gitDir = join(root, '.git');
+  return { gitDir, sharedFolder: gitDir, root };
 };
 
 const folderFor = ({ project, change, env }: ChangeRef): string => userStateFolder(project, change, env);
@@ -72,7 +71,7 @@ const folderFor = ({ project, change, env }: ChangeRef): string => userStateFold
 /** Adds what is unusual: the work tree, because of `core.worktree`, and the repository that has the branches. */
 const folderOf = (repository: Repository | null | undefined): string => {
   if (!repository) return 'none';
-  const { gitFolder, sharedFolder, root } = repository;
-  const workTree = gitFolder === join(root, '.git') ? '' : ` for ${root}`;
-  return `${gitFolder}${workTree}${sharedFolder === gitFolder ? '' : ` with the branches of ${sharedFolder}`}`;
+  const { gitDir, sharedFolder, root } = repository;
+  const workTree = gitDir === join(root, '.git') ? '' : ` for ${root}`;
+  return `${gitDir}${workTree}${sharedFolder === gitDir ? '' : ` with the branches of ${sharedFolder}`}`;
 };

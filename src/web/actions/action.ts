@@ -3,7 +3,7 @@ import type { Action, DangerousKind } from '../api.ts';
 import { badRequest } from '../http/refusal.ts';
 
 /*
- * Actions as they come from a page. Every field is checked by a pattern, and an unknown or invalid one refuses the action:
+ * Actions as they come from a page. Every field is checked by a pattern, and the action is rejected if one is unknown or invalid:
  * a limit that was dropped would start a run without it.
  */
 
@@ -75,7 +75,7 @@ const dangerous: Readonly<Record<DangerousKind, true>> = {
 
 export const isDangerous = ({ kind }: Action): boolean => Object.hasOwn(dangerous, kind);
 
-/** Returns the action in the body of a request; refuses anything else. */
+/** Returns the action in the body of a request; rejects anything else. */
 export const readAction = (value: unknown): Action => {
   const kind = isObject(value) ? value.kind : undefined;
   if (!isObject(value) || typeof kind !== 'string' || !Object.hasOwn(kinds, kind))

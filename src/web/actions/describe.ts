@@ -11,9 +11,9 @@ export const describe = (action: Action, row: Row): string[] => {
     case 'add-context':
       return [`Adds your text to the context of ${change}. Every iteration from the next one on reads it.`];
     case 'clear-context':
-      return [`Deletes all that was added to the context of ${change}. Iterations that are running keep it.`];
+      return [`Clears the context added to ${change}. A running iteration keeps it.`];
     case 'stop-after-iteration':
-      return [`Stops ${change}${where} when iteration ${iteration} is done. It can be continued later.`];
+      return [`Stops ${change}${where} when iteration ${iteration} is done. It can be resumed later.`];
     case 'pause':
       return [`Pauses ${change}${where} when iteration ${iteration} is done.`];
     case 'resume':
@@ -22,19 +22,19 @@ export const describe = (action: Action, row: Row): string[] => {
       return status === 'running'
         ? [
             `Stops ${change}${where} now, in the middle of iteration ${iteration}: its agent is terminated.`,
-            'Files that it has changed stay as they are, and are not committed. The run can be continued later.',
+            'Files that it has changed stay as they are, and are not committed. The run can be resumed later.',
           ]
-        : [`Stops what is left of ${change}${where}, or removes it from the queue.`];
+        : [`Cleans up leftover processes of ${change}${where}, or removes it from the queue.`];
     case 'start':
       return describeStart(action, row);
     case 'rewind':
       return [
         `Restores the files of ${change} to ${action.to.startsWith('r') ? action.to : `the state after iteration ${action.to}`}.`,
-        'The branch and the index stay as they are. The present files are saved first, so it can be undone.',
+        'The branch and the index stay as they are. The current files are saved first, so you can undo it.',
       ];
     case 'land':
       return [
-        `Rebases the branch of ${change} onto its base, verifies it and moves the base.`,
+        `Rebases the branch of ${change} onto its base, verifies it and fast-forwards the base branch.`,
         action.keepBranch ? 'The branch is kept. Nothing is pushed.' : 'The branch is deleted. Nothing is pushed.',
       ];
   }
@@ -50,13 +50,13 @@ const describeStart = (action: Action & { readonly kind: 'start' }, row: Row): s
   ].filter(Boolean);
   return [
     continues
-      ? `Continues the run of ${change} that was interrupted in iteration ${row.iteration}, in the background.`
+      ? `Resumes the run of ${change} that was interrupted in iteration ${row.iteration}, in the background.`
       : `Starts a new run of ${change} in the background.`,
     harness === undefined
-      ? 'The agent is that of the settings.'
-      : `The agent is ${model === undefined ? harness : `${harness}:${model}`}.`,
-    limits.length === 0 ? 'The limits are those of the settings.' : `It ends after ${limits.join(', ')}.`,
-    ...(prompt === undefined ? [] : ['It gets your prompt besides the documents of the change.']),
+      ? 'Uses the configured agent.'
+      : `Uses ${model === undefined ? harness : `${harness}:${model}`}.`,
+    limits.length === 0 ? 'Uses the configured limits.' : `It ends after ${limits.join(', ')}.`,
+    ...(prompt === undefined ? [] : ['Your prompt is used in addition to the documents of the change.']),
     'An agent runs commands on this machine and costs money.',
   ];
 };

@@ -66,5 +66,5 @@ const isEqual = (given: string, expected: string): boolean => {
   return timingSafeEqual(a!, b!);
 };
 
-/** Hashes have the same length, whatever was given. */
+/** Hashes have the same length for any input. */
 const comparisonKey = randomBytes(32);

@@ -1,14 +1,14 @@
 import { sleep } from '../../process/timers.ts';
 
-/** Work that is done only while it is wanted, and never twice at a time. */
+/** Repeats work between `start` and `stop`, one call at a time. */
 export interface OnDemandLoop {
   start(): void;
   stop(): void;
 }
 
 /**
- * `work` is called while it is wanted, again when it has resolved. Its signal is aborted when it is wanted no longer. What
- * it rejects with is passed to `onError`, and it is called again after a while.
+ * Calls `work` repeatedly after `start`. `stop` aborts the signal of the current call. If `work` rejects, the error is
+ * passed to `onError` and the next call is delayed.
  */
 export const createOnDemandLoop = (
   work: (signal: AbortSignal) => Promise<void>,

@@ -16,13 +16,13 @@ export interface RunFeed {
   readonly recent: RecentEntries;
   readonly view: LiveView;
   readonly detail: Shared<RunDetail>;
-  /** All that there is has been read: from now on, events are sent as they happen. */
+  /** Everything written so far has been read: new events are sent as they happen. */
   isCaughtUp: boolean;
   add(followed: FollowedEvent): void;
   /** Sends the entries that were collected. */
   sendEntries(): void;
   sendEnd(last: RunView): void;
-  /** Sends nothing that was collected. */
+  /** Discards the entries that were collected. */
   cancel(): void;
 }
 

@@ -12,7 +12,7 @@ interface RunConversation extends ConversationRequest {
   readonly run: string;
 }
 
-/** Reads windows of what happened in an iteration, whatever the size of its journal. */
+/** Reads windows of what happened in an iteration, from a journal of any size. */
 export const createConversations = (project: Project) => {
   const readers = createCache<JournalReader>();
   return async ({ change, run, iteration, after, before }: RunConversation): Promise<ConversationPage> => {

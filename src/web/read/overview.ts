@@ -85,7 +85,6 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
 /** What a row needs besides the row of `spool status`. */
 interface Extras {
   readonly branch: string | null;
-  readonly phase: Row['phase'];
   readonly iterations: readonly IterationSummary[];
   /** Why the history cannot be read; null if it can. */
   readonly problem: string | null;
@@ -98,12 +97,11 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
     try {
       const view = (await lastSaved(project, change))?.view ?? null;
       const iterations = run === null ? [] : ((await histories(change).runs()).get(run) ?? []);
-      const phase = view?.pausedAt ? 'paused' : view?.waiting ? 'waiting' : null;
       const branch = view?.workspace?.branch ?? null;
-      return { branch, phase, iterations: iterations.slice(-maxSpark), problem: null };
+      return { branch, iterations: iterations.slice(-maxSpark), problem: null };
     } catch (error) {
       // The other changes are shown all the same.
-      return { branch: null, phase: null, iterations: [], problem: asUserError(error)?.message ?? String(error) };
+      return { branch: null, iterations: [], problem: asUserError(error)?.message ?? String(error) };
     }
   };
   return (row: RunRow): Promise<Extras> => {
@@ -119,13 +117,12 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
 };
 
 const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras): Row => {
-  const { branch, phase, iterations } = extras;
+  const { branch, iterations } = extras;
   const remote = (row.remote as RemoteState | undefined) ?? null;
   const problem = change?.problem ?? extras.problem;
   const facts = { ...row, remote, problem, last: iterations.at(-1) ?? null };
   return {
     ...row,
-    phase: row.status === 'running' && remote === null ? phase : null,
     source: change?.source ?? null,
     module: change?.module ?? null,
     landed: change?.lastRun?.run === row.run ? (change?.lastRun?.landed ?? null) : null,

@@ -258,7 +258,7 @@ ${requirement('Gone', 'Four')}
     expect(of(one)).toEqual(['auth/r/same']);
   });
 
-  test('ids are unique, whatever the titles are', () => {
+  test('ids are unique for any titles', () => {
     const title = fc.oneof(fc.constantFrom('a', 'A', 'á', 'a-2', '[A-1] x', 'A-1: y', '🚀'), fc.string());
     fc.assert(
       fc.property(fc.array(fc.tuple(title, fc.constantFrom('x', 'y'))), (all) => {

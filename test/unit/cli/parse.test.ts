@@ -138,6 +138,18 @@ test.each(commands.map((command) => [command.name, command] as const))(
   },
 );
 
+test.each([
+  [50, ['  spool ralph --file docs/plans/login.md \\', '    --require-tasks']],
+  [200, ['  spool ralph --file docs/plans/login.md --require-tasks']],
+])('at %i columns an example is broken only between its arguments', (columns, expected) => {
+  const about = commands.find(({ name }) => name === 'ralph')!;
+  const text = renderHelp({ about, isFull: true }, columns);
+  expect(text).toContain(`\n${expected.join('\n')}\n`);
+  const copied = text.replaceAll(/ \\\n +/g, ' ');
+  for (const example of about.examples) expect(copied).toContain(`\n  ${example}\n`);
+  expect(text.split('\n').filter((line) => line.length > columns)).toEqual([]);
+});
+
 describe('commands of other tools', () => {
   test.each(Object.entries(guesses))('%s is answered with %s', (guess, meant) => {
     expect(() => parse([guess])).toThrow(

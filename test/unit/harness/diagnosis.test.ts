@@ -107,3 +107,24 @@ test.each([
     expect(denialMessage(agent, tools, true)).toBe(`${what}; ${setting}`);
   },
 );
+
+test('a denial has its reason and the rule that would allow it, without secrets', () => {
+  const secret = `sk-ant-api03-${'x'.repeat(40)}`;
+  const seen: AgentEvent[] = [];
+  const diagnosis = createDiagnosis(
+    harnesses.find(({ name }) => name === 'goose')!,
+    { allowAll: false, redactor },
+    (event) => seen.push(event),
+  );
+  diagnosis.observe(denied('goose', 'shell', { reason: 'no rule allows it', remedy: { add: 'Bash(ls)' } }));
+  diagnosis.observe(denied('goose', 'shell', { reason: `no: ${secret}`, remedy: { add: `Bash(curl ${secret})` } }));
+  diagnosis.observe(denied('goose', 'write', { byRule: true, reason: 'the rule', remedy: { reason: 'the rule' } }));
+
+  expect(seen).toMatchObject([
+    { tool: 'shell', reason: 'no rule allows it', suggestedRule: 'Bash(ls)' },
+    { tool: 'shell', reason: expect.stringMatching(/^no: .*redacted/) },
+    { tool: 'write', reason: 'the rule', byRule: true },
+  ]);
+  for (const event of seen.slice(1)) expect(event).not.toHaveProperty('suggestedRule');
+  expect(JSON.stringify(seen)).not.toContain(secret);
+});

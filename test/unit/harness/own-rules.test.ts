@@ -124,7 +124,7 @@ describe('OpenCode', () => {
     expect(opencodeRules(allow(text), roots).left).toEqual(allowed === null ? [text] : []);
   });
 
-  test('what is denied comes last, also after what the user has set, because the last rule decides', () => {
+  test('what is denied comes last, even after what the user has set, because the last rule decides', () => {
     const own = opencodeRules(
       rulesOf({ allow: ['Bash(git:*)', 'Bash(rm x)'], deny: ['Bash(git push:*)', 'Bash(rm x)'] }),
       roots,
@@ -194,7 +194,7 @@ describe('Qwen Code', () => {
   });
 });
 
-test('an agent without rules of its own is told none', () => {
+test('an agent without rules gets none', () => {
   expect(ownRulesOf({}, rulesOf({ allow: ['Bash'], deny: ['Edit(.env)'] }), roots)).toEqual({
     left: ['Bash', 'Edit(.env)'],
   });

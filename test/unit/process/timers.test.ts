@@ -8,7 +8,7 @@ test('time in which the process was suspended does not count', async () => {
       resolve(ms);
     });
   });
-  // Nothing runs meanwhile, as in a process that is suspended.
+  // Nothing runs in between, as in a process that is suspended.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
 
   expect(await passed).toBeLessThanOrEqual(75);

@@ -10,7 +10,7 @@ import { readSourceLinks } from '../../../src/proof/source-files.ts';
 import { linksInSource } from '../../../src/proof/source-links.ts';
 import type { TestResult } from '../../../src/proof/test-result.ts';
 
-/** A tag, so that this file has none of its own. */
+/** A tag, so that this file itself has none. */
 const tag = `@${'scenario'}`;
 
 describe('the ids that a text names', () => {

@@ -27,7 +27,7 @@ describe('notes are found', () => {
     ['alone', block],
     ['on one line', 'So far.\n<handover>Done: the parser\nNext: the tests</handover>'],
     ['with other case and spaces in the tags', `Text.\n< Handover >\n${notes}\n</ HANDOVER >`],
-    ['in a fence of their own', `Text.\n\n\`\`\`xml\n${block}\n\`\`\``],
+    ['in a fence', `Text.\n\n\`\`\`xml\n${block}\n\`\`\``],
     ['with decoration', `Text.\n\n**${block}**`],
     ['before the promise', `Text.\n${block}\n${done}`],
     ['before giving up with a reason', `${block}\n<promise>BLOCKED</promise>\nThe key is missing.`],
@@ -267,7 +267,7 @@ describe('the notes in a prompt', () => {
     );
   });
 
-  test('have a heading of their own, which says what they are', () => {
+  test('have a heading, which says what they are', () => {
     const prompt = buildRalphPrompt('Do it.', {
       iteration: 2,
       lastResult: 'It failed.',

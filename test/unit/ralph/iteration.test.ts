@@ -242,6 +242,17 @@ describe('a denied tool call', () => {
     expect(list?.tools).toEqual(names.slice(0, 10));
   });
 
+  test('keeps each reason once, up to a limit', () => {
+    const events = Array.from({ length: 30 }, (_, index): AgentEvent => {
+      const reason = `reason ${index >> 1}`;
+      return { type: 'denied', tool: 'bash', reason, suggestedRule: 'Bash', message: '' };
+    });
+    const { denied: list } = judge([denied(), ...events]);
+    const expected = Array.from({ length: 10 }, (_, index) => `reason ${index}`);
+    expect(list?.calls).toEqual(expected.map((reason) => ({ tool: 'bash', reason, suggestedRule: 'Bash' })));
+    expect(judge([denied()]).denied).not.toHaveProperty('calls');
+  });
+
   test('is null without one', () => {
     expect(judge([done])).toMatchObject({ denied: null });
   });

@@ -85,7 +85,7 @@ test.each<[string, Partial<ScenarioProof>, string]>([
   ['without a checkpoint', { proof: { ...proof, checkpoint: null } }, 'checkpoint that its run does not have'],
   ['at an unknown checkpoint', { proof: { ...proof, checkpoint: 'c9' } }, 'checkpoint that its run does not have'],
   ['at an unknown commit', { proof: { ...proof, commit: 'b9' } }, 'commit that is not on its branch'],
-])('a scenario that is said to be proven %s is not', (_, more, why) => {
+])('a scenario that claims to be proven %s is not', (_, more, why) => {
   const [found] = believed(ledgerWith({ ...row, ...more }))!.scenarios;
   expect(found).toMatchObject({ state: 'linked', reason: expect.stringContaining(why) });
 });

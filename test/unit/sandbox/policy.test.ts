@@ -12,7 +12,7 @@ const request = {
   userEnv: {},
   tree: {
     root: '/code/project',
-    gitFolders: ['/code/project/.git'],
+    gitDirs: ['/code/project/.git'],
     guarded: ['/code/project/.git/config', '/code/project/.git/hooks'],
   },
   agent: null,
@@ -46,7 +46,7 @@ describe('the policy of a sandbox', () => {
 
   test('files outside writable folders need no protection', () => {
     const worktree = '/code/project/.spool/worktrees/x';
-    const tree = { root: worktree, gitFolders: [], guarded: ['/code/project/.git/config', `${worktree}/.git`] };
+    const tree = { root: worktree, gitDirs: [], guarded: ['/code/project/.git/config', `${worktree}/.git`] };
     const { guarded } = policyOf({ ...request, tree });
     expect(guarded).toContain(`${worktree}/.git`);
     expect(guarded).not.toContain('/code/project/.git/config');

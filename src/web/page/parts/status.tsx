@@ -1,4 +1,5 @@
 import type { IterationOutcome } from '../../../ralph/outcome.ts';
+import type { RunPhase } from '../../../ralph/view.ts';
 import type { RowStatus } from '../../api.ts';
 import {
   BlockedIcon,
@@ -22,12 +23,13 @@ interface Look {
   readonly Icon: () => preact.JSX.Element;
 }
 
-export type ShownStatus = RowStatus | 'paused' | 'waiting';
+export type ShownStatus = RowStatus | RunPhase;
 
 const statuses: Record<ShownStatus, Look> = {
   running: { word: 'Running', tone: 'live', Icon: RunningIcon },
   paused: { word: 'Paused', tone: 'warn', Icon: PauseIcon },
   waiting: { word: 'Waiting', tone: 'warn', Icon: ClockIcon },
+  stopping: { word: 'Stopping', tone: 'warn', Icon: FlagIcon },
   queued: { word: 'Queued', tone: 'quiet', Icon: ClockIcon },
   complete: { word: 'Complete', tone: 'ok', Icon: CheckIcon },
   limit: { word: 'Limit reached', tone: 'warn', Icon: FlagIcon },

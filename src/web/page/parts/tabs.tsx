@@ -9,7 +9,7 @@ export interface Tab<Name extends string> {
   readonly count?: ComponentChildren;
 }
 
-/** Links among which one is current: each tab has an address of its own. */
+/** Links among which one is current: each tab has its own address. */
 export const Tabs = <Name extends string>({
   tabs,
   current,

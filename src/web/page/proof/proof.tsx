@@ -31,7 +31,7 @@ export const Proof = ({ state: { detail, iterations } }: { readonly state: RunSt
         <span class="quiet">
           {gate === null
             ? ' No gate has run yet.'
-            : ` Checked in iteration ${gate.iteration} of run ${gate.run}${onWorker(gate.worker)}.`}
+            : ` Verified in iteration ${gate.iteration} of run ${gate.run}${onWorker(gate.worker)}.`}
         </span>
       </p>
       {groupsOf(scenarios).map((group) => (

@@ -283,6 +283,7 @@ const AgentMessage = ({ event, at }: { readonly event: AgentEvent; readonly at: 
           {event.byRule ? <BlockedIcon /> : <WarningIcon />}
           <div>
             <strong>Denied: {event.tool}</strong>
+            {event.reason !== undefined && <p>{event.reason}</p>}
             <p>{event.message}</p>
           </div>
         </div>

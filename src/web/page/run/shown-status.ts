@@ -1,9 +1,9 @@
+import { phaseOf } from '../../../ralph/view.ts';
 import type { RunDetail } from '../../api.ts';
 import type { ShownStatus } from '../parts/status.tsx';
 
-/** A run that is running may be paused, or wait for a usage limit. */
+/** A run that is running may be paused, wait for a usage limit, or be about to stop. */
 export const shownRunStatus = ({ status, view }: Pick<RunDetail, 'status' | 'view'>): ShownStatus => {
-  if (status !== 'running') return status;
-  if (view?.pausedAt) return 'paused';
-  return view?.waiting ? 'waiting' : 'running';
+  if (status !== 'running' || view === null) return status;
+  return phaseOf({ ...view, status }) ?? status;
 };

@@ -7,7 +7,7 @@ export type Connection = 'connecting' | 'live' | 'reconnecting' | 'signed-out';
 /** How the page is connected to the server: it has one stream at a time. */
 export const connection = createStore<Connection>('connecting');
 
-/** How often the server was reached again after it could not be reached: what failed meanwhile is read again. */
+/** How often the server was reached again after it could not be reached: what failed in the meantime is read again. */
 export const reconnections = createStore(0);
 
 export interface StreamOptions<Message> {

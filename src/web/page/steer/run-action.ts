@@ -32,7 +32,7 @@ const perform = async (action: Action, token: string | null = null): Promise<Out
 };
 
 const outcomeOf = (answer: Answer<ActionResult>): Outcome => {
-  if (!answer.ok) return { ok: false, title: 'Refused', output: answer.problem.message };
+  if (!answer.ok) return { ok: false, title: 'Not done', output: answer.problem.message };
   const { ok, command, output, exitCode } = answer.value;
   return {
     ok,

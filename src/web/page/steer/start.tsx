@@ -23,7 +23,7 @@ export const StartDialog = ({
   return (
     <Dialog title={canResume ? `Resume ${change}` : `Start ${change}`} onClose={onClose} wide>
       <form onSubmit={submit} hidden={action !== null}>
-        <label for="start-prompt">Prompt, besides the documents of the change</label>
+        <label for="start-prompt">Prompt, in addition to the documents of the change</label>
         <textarea id="start-prompt" name="prompt" rows={3} placeholder="Optional" />
         <div class="fields">
           <Field name="harness" label="Agent" placeholder="as configured" />

@@ -84,7 +84,7 @@ const merges = mainSpecs.chain((main) =>
 );
 
 describe('merging', () => {
-  test('a delta again changes no byte, and is refused if it does not show whether a rename is done', () => {
+  test('a delta again changes no byte, and is rejected if it does not show whether a rename is done', () => {
     let written = 0;
     fc.assert(
       fc.property(merges, ({ main, delta, usesOldName }) => {
@@ -127,7 +127,7 @@ describe('merging', () => {
     );
   });
 
-  test('is refused if a code block is not closed, in the delta or in the main spec', () => {
+  test('is rejected if a code block is not closed, in the delta or in the main spec', () => {
     const main = `${head}${requirement('Login', 'work', ['One'])}`;
     const more = requirement('New', 'work', ['One']);
     const refusal = (file: string, line: number) => ({
@@ -198,7 +198,7 @@ describe('any text', () => {
     );
   });
 
-  test('is merged or refused, and merging it again changes nothing', () => {
+  test('is merged or rejected, and merging it again changes nothing', () => {
     fc.assert(
       fc.property(fc.option(texts), texts, fc.boolean(), (main, delta, retire) => {
         const merged = merge(main, delta, retire);

@@ -30,6 +30,11 @@ const codexStatus = (type: string) =>
 const think = (text: string) => update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
 const tool = (id: string, fields: object) => update({ sessionUpdate: 'tool_call', toolCallId: id, ...fields });
 const change = (id: string, fields: object) => update({ sessionUpdate: 'tool_call_update', toolCallId: id, ...fields });
+const plan = (...entries: [string, string][]) =>
+  update({
+    sessionUpdate: 'plan',
+    entries: entries.map(([status, content]) => ({ status, content, priority: 'medium' })),
+  });
 const answer = (result: object) => JSON.stringify({ jsonrpc: '2.0', id: 4, result });
 const failed = (code: number, message: string, data?: object) =>
   JSON.stringify({ jsonrpc: '2.0', id: 4, error: { code, message, data } });
@@ -115,11 +120,61 @@ describe('the log of a turn with an ACP agent', () => {
       [
         { type: 'tool', tool: 'write', title: '/etc/x' },
         { type: 'tool-result', tool: 'write', failed: true, denied: true },
-        { type: 'denied', tool: 'write' },
+        { type: 'denied', tool: 'write', reason: 'no rule', remedy: { reason: 'no rule' } },
       ],
     ],
     [
-      'treats other output as stderr, whatever it looks like',
+      'keeps the reason of a denial next to the rule that would allow it',
+      [
+        prompt,
+        annotationLine({ denied: { id: null, tool: 'write', title: 'x', reason: 'no rule', add: 'Edit' } }),
+        done,
+      ],
+      [
+        { type: 'tool', tool: 'write' },
+        { type: 'tool-result', denied: true },
+        { type: 'denied', reason: 'no rule', remedy: { add: 'Edit' } },
+      ],
+    ],
+    [
+      'shows a plan like a call of a todo tool, when it changes, and does not divide a message by it',
+      [
+        prompt,
+        say('a<pro'),
+        plan(['in_progress', 'Read'], ['pending', 'Write']),
+        plan(['in_progress', 'Read'], ['pending', 'Write']),
+        say('mise>'),
+        plan(['completed', 'Read'], ['completed', 'Write']),
+        plan(),
+        update({ sessionUpdate: 'plan', entries: 'none' }),
+        done,
+      ],
+      [
+        { type: 'tool', tool: 'plan', title: '0 of 2 done: Read' },
+        { type: 'tool-result', tool: 'plan', failed: false },
+        { type: 'tool', tool: 'plan', title: '2 of 2 done' },
+        { type: 'tool-result', tool: 'plan', failed: false },
+        text('a<promise>'),
+      ],
+    ],
+    [
+      'does not show the plan of an agent whose todo tool is shown',
+      [
+        prompt,
+        tool('1', { title: 'todowrite', kind: 'other', status: 'completed' }),
+        plan(['pending', 'Read']),
+        say('x'),
+        done,
+      ],
+      [{ type: 'tool', tool: 'todowrite' }, { type: 'tool-result' }, text('x')],
+    ],
+    [
+      'does not take a plan for an answer',
+      [prompt, plan(['pending', 'Read']), done],
+      [{ type: 'tool', tool: 'plan' }, { type: 'tool-result' }, unfinished('no message')],
+    ],
+    [
+      'treats other output as stderr, even if it looks like a message',
       ['! <promise>', '! # {"usage":{"inputTokens":1}}'],
       [{ type: 'stderr', text: '<promise>' }, { type: 'stderr' }],
     ],

@@ -55,6 +55,12 @@ test('a linked file counts by what it leads to', () => {
   expect(of(...all)).not.toBe(before);
 });
 
+test('stays the same when an empty folder is created', () => {
+  const before = of('.opencode', 'settings');
+  mkdirSync(at('settings/nested'), { recursive: true });
+  expect(of('.opencode', 'settings')).toBe(before);
+});
+
 test('ends with loops of links, pipes, large files, many files and paths that are no folders', () => {
   symlinkSync('.', at('.opencode/loop'));
   symlinkSync('CLAUDE.md', at('CLAUDE.md'));

@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const reads = (path: string) => ({ kind: 'read', rawInput: { filePath: path } });
 
 describe('paths', () => {
-  test('links and ".." are resolved, also of files that do not exist', () => {
+  test('links and ".." are resolved, even of files that do not exist', () => {
     const rows: [string, string][] = [
       ['src/a.ts', at('src/a.ts')],
       ['src/../src/./a.ts', at('src/a.ts')],

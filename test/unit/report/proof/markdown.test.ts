@@ -6,7 +6,7 @@ test('the proof as Markdown', () => {
   expect(proofMarkdown(reportWith())).toMatchInlineSnapshot(`
     "## Proof of 002-01\\_add-login
 
-    **2 of 4 scenarios proven, 1 failing, 1 unlinked.** Checked in iteration 3.
+    **2 of 4 scenarios proven, 1 failing, 1 unlinked.** Verified in iteration 3.
 
     | State | Scenario | Why |
     | --- | --- | --- |
@@ -28,7 +28,7 @@ test('the proof as Markdown', () => {
 
     </details>
 
-    Run **complete** after 3 iterations in 1m 5s · opencode · 1,000 tokens in, 100 out, $0.25
+    **Complete** after 3 iterations in 1m 5s · opencode · 1,000 tokens in, 100 out, $0.25
 
     | Command | Result | Time |
     | --- | --- | ---: |
@@ -61,7 +61,7 @@ test('without scenarios and without a run', () => {
   );
 });
 
-test('text from outside stays in its cell and mentions nobody', () => {
+test('text from outside stays in its cell and mentions no one', () => {
   const evil = '| a |\n\n</details><script>alert(1)</script> @octocat #1 [x](http://evil.example) `';
   const report = reportWith({
     change: evil,

@@ -15,7 +15,7 @@ test('the proof at 120 columns', () => {
   expect(renderProof(reportWith(), plain(120), now).join('\n')).toMatchInlineSnapshot(`
     "● 002-01_add-login
       Proof       2 of 4 scenarios proven, 1 failing, 1 unlinked
-      Checked     iteration 3 of run 20260102-030405-9f3a, 5m ago
+      Verified    iteration 3 of run 20260102-030405-9f3a, 5m ago
 
         state       scenario                                                       test or command               #  commit
       Remember me  0/2
@@ -37,7 +37,7 @@ test('the proof at 80 columns', () => {
   expect(renderProof(reportWith(), plain(80), now).join('\n')).toMatchInlineSnapshot(`
     "● 002-01_add-login
       Proof       2 of 4 scenarios proven, 1 failing, 1 unlinked
-      Checked     iteration 3 of run 20260102-030405-9f3a, 5m ago
+      Verified    iteration 3 of run 20260102-030405-9f3a, 5m ago
 
         state       scenario                           test or command   #  commit
       Remember me  0/2
@@ -60,7 +60,7 @@ test('the proof at 50 columns', () => {
     "● 002-01_add-login
       Proof       2 of 4 scenarios proven, 1 failing,
                   1 unlinked
-      Checked     iteration 3 of run
+      Verified    iteration 3 of run
                   20260102-030405-9f3a, 5m ago
 
         state       scenario               #  commit
@@ -89,7 +89,7 @@ describe('the proof', () => {
     expect(lines({ scenarios: [], unknown: [], run: null, records: [], gate: null })).toEqual([
       '● 002-01_add-login',
       '  Proof       no scenarios',
-      '  Checked     never: no gate has run',
+      '  Verified    never: no gate has run',
       '',
     ]);
   });

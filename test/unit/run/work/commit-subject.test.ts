@@ -29,6 +29,28 @@ test.each([
   expect(subject(message)).toBe(expected);
 });
 
+test.each([
+  'The tests are next.',
+  'Documentation comes next.',
+  'Next, I add the tests.',
+  'Next step: the tests.',
+  "I'll write the tests in the next iteration.",
+  'I’ll write the tests now.',
+  'I will write the tests.',
+  "Now I'll write the tests.",
+  'Let me write the tests.',
+  'Remaining: tests and docs.',
+  'Still to do: the docs.',
+  'The docs remain.',
+])('what comes next is no subject: %s', (announcement) => {
+  expect(subject(`Added GET /health. ${announcement}`)).toBe('Added GET /health');
+  expect(subject(announcement)).not.toBe('iteration 7');
+});
+
+test.each(['Now the parser reads dates', 'Next page links work in all lists'])('takes work for work: %s', (sentence) => {
+  expect(subject(`${sentence}.`)).toBe(sentence);
+});
+
 test('prefers the tasks that were ticked, without their numbers', () => {
   expect(subject('All done now.', ['1. Parser'])).toBe('Parser');
   expect(subject('All done now.', ['2.1 Parser', '3) Write the **docs**'])).toBe('Parser; Write the docs');
