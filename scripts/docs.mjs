@@ -15,6 +15,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pictures } from './docs/pictures.mjs';
+import { closeQueue, shownAs } from './docs/cluster.mjs';
 import { isSameOutput } from './docs/compare.mjs';
 import { scenes } from './docs/scenes.mjs';
 import { screens } from './docs/screens.mjs';
@@ -40,7 +41,7 @@ const run = async (block, project) => {
     await screen.hasTitle('end');
     screen.kill();
     await screen.exitCode;
-    const output = screen.text().replaceAll(dirname(project.folder), '~');
+    const output = shownAs(screen.text().replaceAll(dirname(project.folder), '~'));
     text += `${line}\n${output}${output === '' ? '' : '\n'}`;
   }
   return text;
@@ -110,7 +111,11 @@ const refreshPages = async (/** @type {boolean} */ isCheck) => {
     }
   };
   // Most of the time is spent waiting for agents.
-  await Promise.all([work(), work(), work()]);
+  try {
+    await Promise.all([work(), work(), work()]);
+  } finally {
+    await closeQueue();
+  }
   if (!isCheck) return process.stdout.write(`${stale.length} pages written\n`);
   if (stale.length === 0) return;
   process.stderr.write(`The output above differs from ${stale.join(', ')}. To update them: npm run docs\n`);

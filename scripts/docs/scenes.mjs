@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { sharedQueue } from './cluster.mjs';
 
 /** @typedef {import('./agent.mjs').Assignment} Assignment */
 
@@ -107,7 +108,7 @@ const createProject = ({ files, agent, programs = {} }) => {
   };
 };
 
-/** @typedef {ReturnType<typeof createProject>} Project */
+/** @typedef {Omit<ReturnType<typeof createProject>, 'env'> & { env: Record<string, string> }} Project */
 
 const change = '001-01_add-invoices';
 
@@ -491,6 +492,40 @@ const oneFile = {
   ],
 };
 
+const onWorker = ['001-01_add-login', '001-02_add-logout'];
+/** A spec of two scenarios, which a test in one file proves. @param {string} name */
+const workerFiles = (name) => ({
+  ...changeFiles(name, ['1. Check the password']),
+  [`.spool/changes/${name}/specs/login/spec.md`]: `## ADDED Requirements\n\n${requirement('Password', 'The system SHALL check the password.', ['Signs in', 'the password is right', 'the user is signed in'])}\n#### Scenario: Locks after five attempts\n\n- **WHEN** the password is wrong five times\n- **THEN** the account is locked\n`,
+});
+
+/** A project whose changes workers run. */
+const queuedProject = () => {
+  const settings = { verify: ['node --test --test-reporter=tap'], requireScenarios: true };
+  /** @type {import('./agent.mjs').Step[][]} */
+  const work = [
+    [
+      { write: 'src/login.js', text: sessions },
+      { write: 'test/login.test.js', text: `${loginTest(...loginCases.slice(1))}\n` },
+      { say: 'The password is checked.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ];
+  const project = createProject({
+    files: {
+      ...plainFiles,
+      '.spool/config.json': `${JSON.stringify(settings, null, 2)}\n`,
+      ...Object.assign({}, ...onWorker.map(workerFiles)),
+    },
+    agent: Object.fromEntries(onWorker.map((name) => [name, work])),
+    programs: { gh: ghPulls },
+  });
+  addRemote(project);
+  project.spool('trust', '--yes');
+  return project;
+};
+
+export const openCluster = () => sharedQueue(queuedProject);
+
 /** Each returns a project, ready for the commands of the example. @type {Record<string, () => Promise<Project>>} */
 export const scenes = {
   /** A repository that has never seen Spool. */
@@ -586,6 +621,11 @@ export const scenes = {
     addRemote(project);
     project.spool('ralph', '--change', login, ...proofFlags, '--worktree');
     return project;
+  },
+  /** The changes of a queue, both complete. It is closed with the queue. */
+  cluster: async () => {
+    const { project, env } = await openCluster();
+    return { ...project, env, close: async () => {} };
   },
   /** A custom agent that the user trusts. */
   custom: async () => {

@@ -1,5 +1,6 @@
 // The screens in the docs that wait for the user, or that move.
-import { scenes } from './scenes.mjs';
+import { shownAs } from './cluster.mjs';
+import { openCluster, scenes } from './scenes.mjs';
 import { openScreen } from './screen.mjs';
 
 /**
@@ -14,7 +15,7 @@ const screenOf = ({ scene, line, until, from, isShown = false }) =>
     const screen = openScreen({ command: '/bin/sh', args: ['-c', `exec ${line}`], cwd, env, columns: 80, rows: 40 });
     try {
       await screen.shows(until);
-      const lines = screen.text().replaceAll(cwd, '~/shop').split('\n');
+      const lines = shownAs(screen.text().replaceAll(cwd, '~/shop')).split('\n');
       return `${isShown ? `$ ${line}\n` : ''}${lines.slice(lines.findLastIndex((text) => from.test(text))).join('\n')}\n`;
     } finally {
       screen.kill();
@@ -45,6 +46,9 @@ export const screens = {
     until: /#2\/50.*npm test\n.*refunds.js\n.*node src/,
     from: /^Running/,
   }),
+  hub: async () => (await openCluster()).hub,
+  worker: async () => (await openCluster()).worker,
+  people: async () => (await openCluster()).people,
   web: screenOf({ scene: 'project', line: 'spool web', until: /token=\S{40}/, from: /^Serving/, isShown: true }),
   trust: screenOf({ scene: 'untrusted', line: 'spool ralph 001-01', until: /Yes \/ /, from: /settings that run/ }),
 };

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isSameOutput } from '../../scripts/docs/compare.mjs';
@@ -21,6 +21,47 @@ test.each([
   ['a line', 'one\ntwo', 'one', false],
 ])('examples that differ in %s', (_, a, b, isSame) => {
   expect([isSameOutput(a, b), isSameOutput(b, a)]).toEqual([isSame, isSame]);
+});
+
+/** Blocks without a marker that show something else than output, or output that a test checks: by their first line. */
+const writtenByHand: Readonly<Record<string, string>> = {
+  'worker A   take: epoch 1': 'a drawing',
+  'The parser works, the invoice is next.': 'what an agent writes; the output below it is generated from it',
+  '.spool/': 'a tree of files',
+  'projects/<name>-<hash of its path>': 'a tree of files',
+  'Switching to claude:sonnet (rung 2 of 3)': 'checked by test/commands/escalate.test.ts',
+  '/home/me/app has changed what it runs': 'checked by test/attacks/trust.test.ts',
+  'spool: config.json worktreeSetup would run': 'checked by test/attacks/trust.test.ts',
+  'spool: /home/me/app/.spool/.state/ralph': 'checked by test/faults/state.test.ts',
+};
+
+/** The blocks of a page that may show output, and are not written by scripts/docs.mjs. */
+const unmarkedBlocks = (page: string): string[] =>
+  [...page.matchAll(/^(<!-- (?:example|screen): \S+ -->\n+)?( *)```(\w*)\n([^]*?)\n\2```$/gm)]
+    .filter(([, marker, , language = '', block = '']) => {
+      const isOutput = ['', 'console', 'text'].includes(language) || /^\$ /m.test(block);
+      // A command may continue on the next line.
+      const isCommandOnly = /^\$ [^\n]*(?:\\\n[^\n]*)*$/.test(block);
+      return marker === undefined && isOutput && !isCommandOnly;
+    })
+    .map(([, , , , block = '']) => block.split('\n')[0]!);
+
+test('all output in the docs is written by scripts/docs.mjs', () => {
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
+    name.endsWith('.md'),
+  );
+  const firstLines = pages.flatMap((name) =>
+    unmarkedBlocks(readFileSync(join(root, name), 'utf8')).map((line) => ({ name, line })),
+  );
+  const known = Object.keys(writtenByHand);
+  expect(firstLines.filter(({ line }) => !known.some((start) => line.startsWith(start)))).toEqual([]);
+  expect(known.filter((start) => !firstLines.some(({ line }) => line.startsWith(start)))).toEqual([]);
+});
+
+test('the demo runs the loop in the picture of the README', async () => {
+  const { demoLoop } = await import('../../scripts/demo-script.mjs');
+  const [, title] = /aria-label="([^"]*)"/.exec(readFileSync(join(root, 'docs/pictures/run.svg'), 'utf8'))!;
+  expect(title!.replaceAll('&#34;', '')).toBe(['spool', ...demoLoop].join(' '));
 });
 
 test('every picture in the docs exists and is used', async () => {

@@ -200,12 +200,12 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-type Located = Pick<TestProject, 'folder' | 'env'>;
+type Runnable = Pick<TestProject, 'folder' | 'env'>;
 
-const runOn = (node: string, project: Located, name: string, ...args: string[]) =>
+const runOn = (node: string, project: Runnable, name: string, ...args: string[]) =>
   startProcess(node, [join(folder, `${name}.js`), ...args], { cwd: project.folder, env: project.env });
 
-const run = (project: Located, name: string, ...args: string[]) => runOn(process.execPath, project, name, ...args);
+const run = (project: Runnable, name: string, ...args: string[]) => runOn(process.execPath, project, name, ...args);
 
 test('docs/library.md has three programs', () => {
   expect([...programs.keys()]).toEqual(['run', 'function', 'follow']);

@@ -47,9 +47,12 @@ test.each([
   expect(subject(announcement)).not.toBe('iteration 7');
 });
 
-test.each(['Now the parser reads dates', 'Next page links work in all lists'])('takes work for work: %s', (sentence) => {
-  expect(subject(`${sentence}.`)).toBe(sentence);
-});
+test.each(['Now the parser reads dates', 'Next page links work in all lists'])(
+  'takes work for work: %s',
+  (sentence) => {
+    expect(subject(`${sentence}.`)).toBe(sentence);
+  },
+);
 
 test('prefers the tasks that were ticked, without their numbers', () => {
   expect(subject('All done now.', ['1. Parser'])).toBe('Parser');
