@@ -51,7 +51,7 @@ test.each([
   ['--version', 2, 31],
   ['--help', 5, 87],
   // For a complete run, which is compared with its record.
-  ['ralph --status', 6, 214],
+  ['ralph --status', 6, 215],
 ])('spool %s loads %i files with at most %i KB', async (args, files, limit) => {
   const project = createProject({ agent: [promise] });
   await project.spool('ralph', '--change', change);
