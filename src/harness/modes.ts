@@ -44,8 +44,8 @@ export const reasonForMode = (harness: Harness, circumstances: ModeCircumstances
   const { wanted } = circumstances;
   const why = (wanted ?? defaultModeOf(harness)) === 'cold' ? null : obstacle(harness, circumstances);
   if (why !== null) return why;
-  if (wanted !== null) return 'your setting';
-  return harness.acp ? 'its default' : 'its only mode';
+  if (!harness.acp) return 'its only mode';
+  return wanted === null ? 'its default' : 'your setting';
 };
 
 const obstacle = (harness: Harness, { isSandboxed, isWorker, platform }: ModeCircumstances): string | null => {

@@ -17,6 +17,7 @@ describe('the reason for the mode of an agent', () => {
     ['opencode', { platform: 'darwin' }, 'it is only supported on Linux'],
     ['codex-acp', {}, 'its default'],
     ['claude', {}, 'its only mode'],
+    ['claude', { wanted: 'cold' }, 'its only mode'],
     ['claude', { wanted: 'warm' }, 'Claude Code cannot keep running between iterations'],
   ])('%s with %j: %s', (name, given, reason) => {
     expect(reasonForMode(named(name), { ...usual, ...given })).toBe(reason);
