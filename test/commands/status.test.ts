@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/text/format.ts';
 import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 import { openWatch } from '../support/watch.ts';
@@ -185,8 +186,13 @@ test('running runs come first, with what they do now, and a killed one is interr
   const loop = project.start(['ralph', '--change', change]);
   await loop.printed('waiting for never');
 
-  const both = (await project.spool('status')).stdout.split('\n');
-  expect(both[1]).toMatch(new RegExp(`^running +${change} +1/50 .* waiting for never$`));
+  let both: string[] = [];
+  // What an agent prints is in the journal within a tenth of a second.
+  await eventually(async () => {
+    both = (await project.spool('status')).stdout.split('\n');
+    return both[1]?.endsWith(' waiting for never') ?? false;
+  }, 'the words of the agent in the status');
+  expect(both[1]).toMatch(new RegExp(`^running +${change} +1/50 `));
   expect(both[2]).toMatch(new RegExp(`^complete +${other} `));
   const one = await project.spool('status', change);
   expect(one.stdout).toMatch(new RegExp(`^● ${change} {2}Running: iteration 1 of 50, PID ${loop.pid}\\.$`, 'm'));
