@@ -7,13 +7,13 @@ import type { AgentMode } from './agent-mode.ts';
 import type { PermissionRules } from './permissions/rule.ts';
 
 /**
- * A conversation with an agent: opened once per run, prompted once per iteration, closed when the run ends. A session
- * may start a process for each turn or keep one running.
+ * A conversation with an agent: opened once per run, prompted once per iteration, closed when the run ends, and before a
+ * promise is checked. A session may start a process for each turn or keep one running.
  */
 export interface AgentSession {
   /** Runs one turn, from its prompt to its last event. Rejects only if the output cannot be recorded. */
   prompt(turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd>;
-  /** Ends all remaining processes. The session must not be prompted afterwards. */
+  /** Ends all remaining processes. The next turn would start new ones. */
   close(): Promise<void>;
 }
 
@@ -63,6 +63,6 @@ export interface AgentSessions {
   of(harness: Harness): AgentSession;
   /** Opens another session, in another folder. The caller closes it. */
   separate(harness: Harness, folder: { readonly root: string; readonly env: NodeJS.ProcessEnv }): AgentSession;
-  /** Closes all sessions. */
+  /** Closes all sessions: no process of an agent is left. The next turn would start new ones. */
   close(): Promise<void>;
 }

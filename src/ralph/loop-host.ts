@@ -40,6 +40,8 @@ export interface LoopHost {
   trailer(agent: AgentChoice): readonly string[];
   /** The agent is stopped as soon as `onEvent` returns a reason. */
   runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
+  /** Ends agents that stay running, so that nothing changes while a promise is checked. The next iteration starts new ones. */
+  endAgents(): Promise<void>;
   /**
    * Takes a snapshot of the work tree. The returned function commits and describes the changes since then.
    */

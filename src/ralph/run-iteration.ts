@@ -41,6 +41,7 @@ export const runIteration = async (
       ? budgetAbort(plan.limits, addUsage(allUsage(host), observer.usage()))
       : null;
   });
+  if (observer.promised()) await host.endAgents();
   const agentEndMs = host.monotonicMs();
   const ticked = await host.completedTasks();
   const changes = await finishWork({ lastWords: observer.lastWords(), ticked });

@@ -55,6 +55,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       const stopWatching = watchTasks(context, countTasks(tasksBefore));
       return saveWhile(context, work, () => runAgent(job, onEvent)).finally(stopWatching);
     },
+    endAgents: context.sessions.close,
     trackWork: work.track,
     uncommitted: work.uncommitted,
     changed: work.changed,

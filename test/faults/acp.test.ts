@@ -54,6 +54,23 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect((await project.spool('logs', change, '8')).stdout).toContain('All is done.');
   });
 
+  test('is ended before its promise is checked, with all that it has started, and started again if it is rejected', async () => {
+    const project = createAcpProject({ turns: ['complete, with a process that stays', 'complete'] });
+    // A zombie is not running. A command that fails is run a second time.
+    const verify = [
+      'for pid in $(cat "$HOME/acp-pids"); do',
+      `case "$(sed 's/.*) //' /proc/$pid/stat 2>/dev/null)" in ''|Z*) ;; *) exit 2;; esac; done;`,
+      'echo >> "$HOME/checks"; [ "$(wc -l < "$HOME/checks")" -gt 2 ]',
+    ].join(' ');
+
+    const result = await project.spool(...warm, '--verify', verify);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history().map(({ gate }) => gate!.runs.map(({ exitCode }) => exitCode))).toEqual([[1], [0]]);
+    expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
+    expect(result.stderr).not.toContain('is restarted');
+  });
+
   test('fails an iteration in which it dies, and runs cold after two in a row', async () => {
     const project = createAcpProject({ turns: ['dies', 'answer', 'refused', 'nothing', 'killed', 'dies', 'complete'] });
 

@@ -88,6 +88,9 @@ const run = async (
       else if (changes.pause?.ends === 'by a stop') signal = 'request';
       else isResumed = true;
     },
+    endAgents: async () => {
+      diary.push('agents ended');
+    },
     trackWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     uncommitted: async () => [],
     isChangeDeleted: async () => false,
@@ -198,7 +201,7 @@ describe('a gate with commands', () => {
     const { reason, diary } = await run([{ events: promised, gate: () => gateWith('passed') }], { plan: verified });
 
     expect(reason).toBe('complete');
-    expect(diary.slice(2)).toEqual(['iteration-pending', 'save 1', 'iteration-finished', 'run-ended']);
+    expect(diary.slice(2)).toEqual(['agents ended', 'iteration-pending', 'save 1', 'iteration-finished', 'run-ended']);
   });
 
   test('leaves the iteration pending and unrecorded if it is interrupted', async () => {
@@ -206,7 +209,7 @@ describe('a gate with commands', () => {
     const { reason, diary, stop } = await run([interrupted], { plan: verified });
 
     expect(reason).toBe('interrupted');
-    expect(diary.slice(2)).toEqual(['iteration-pending', 'run-ended']);
+    expect(diary.slice(2)).toEqual(['agents ended', 'iteration-pending', 'run-ended']);
     expect(stop).toMatchObject({ cause: 'signal', detail: expect.stringContaining('the checks of iteration 1') });
   });
 
@@ -243,7 +246,7 @@ describe('the loop', () => {
 
     expect(reason).toBe('complete');
     const first = ['iteration-started', 'prompt 1 after nothing', 'save 1', 'iteration-finished'];
-    const second = ['iteration-started', 'prompt 2 after 1', 'save 2', 'iteration-finished'];
+    const second = ['iteration-started', 'prompt 2 after 1', 'agents ended', 'save 2', 'iteration-finished'];
     expect(diary).toEqual([...first, ...second, 'run-ended']);
   });
 
