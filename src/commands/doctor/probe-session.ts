@@ -108,7 +108,7 @@ export const openProbe = ({ harness, agent, env, stopSignals, mode }: Probe, bas
     isRunning: () => processesOf(tag).length > 0,
     notices,
     close: session.close,
-    // One without the tag is known by the folder, which nobody else works in.
+    // One without the tag is known by the folder, which nothing else uses.
     endLeftOver: () => terminateAll(() => [...new Set([...processesOf(tag), ...processesIn(base)])], endGraceMs),
   };
 };

@@ -80,7 +80,7 @@ const judgeDenial = ({ harness, env }: Probe, hasWritten: boolean, { error, ende
   ];
 };
 
-/** An agent that says nothing may know it all the same. */
+/** Without output nothing is known. */
 const judgeContext = ({ harness, mode }: Probe, codeWord: string, { said }: Outcome): Check[] => {
   if (said === '') return [];
   if (!said.includes(codeWord)) return [ok(harness.name, 'probe: the second task knew nothing of the first')];

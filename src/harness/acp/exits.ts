@@ -5,7 +5,7 @@ import type { AgentState } from './turn.ts';
 interface Consequence {
   /** What the user is told; null for nothing. */
   readonly notice: string | null;
-  /** Why the mode has to be given up; null if it has not. */
+  /** Why the mode has to be given up; null if it need not be. */
   readonly giveUp: string | null;
 }
 

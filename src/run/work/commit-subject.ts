@@ -53,7 +53,10 @@ const sentenceEnd = /(?<=[.!?])\s(?=[\p{Lu}\d"'`(])/u;
 const saysSomething = (line: string): boolean =>
   line.split(/\s+/).filter((word) => /\p{L}/u.test(word)).length > 1 && !/[:|]$/.test(line);
 
-/** `All tests pass.`, `Let me know …` and `The docs are next.` do not say what was done, so a sentence before them is preferred. */
+/**
+ * `All tests pass.`, `Let me know …` and `The docs are next.` do not say what was done, so a sentence before them is
+ * preferred.
+ */
 const isRemark = (sentence: string): boolean =>
   sentence.length <= maxRemark && (isResult(sentence) || isAnnouncement.test(sentence) || isAddressed.test(sentence));
 
