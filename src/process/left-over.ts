@@ -100,7 +100,7 @@ const descendantsOf = (root: number, all: Processes): number[] => {
   return [...found];
 };
 
-interface Sorted {
+interface NewProcesses {
   readonly left: number[];
   readonly kept: number[];
   /** Those of `left` that the agent itself started as shells in its own process group. */
@@ -108,7 +108,7 @@ interface Sorted {
 }
 
 /** Divides the processes that are newer than the baseline. */
-const sortOut = (tag: string, baseline: Baseline): Sorted => {
+const sortOut = (tag: string, baseline: Baseline): NewProcesses => {
   const all = readProcesses();
   const isOld = ({ pid, start }: Process) => baseline.processes.get(pid) === start;
   const left: number[] = [];
