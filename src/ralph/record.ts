@@ -1,4 +1,4 @@
-import type { Mention } from './promise/promise.ts';
+import type { Mention } from './promise/tags.ts';
 import type { ProofCount, ScenarioProof } from './proof.ts';
 import type { AgentError, Usage, TurnEnd } from './agent-events.ts';
 
