@@ -35,8 +35,8 @@ describe.runIf(process.platform === 'linux')('agent modes', () => {
     expect(boots).toHaveLength(2);
     const ends = seen.filter(({ ended, pid }) => ended && pid === boots[1]!.pid);
     expect(ends).not.toEqual([]);
-    // It was ended before the minute that a process may take to start.
-    for (const { afterMs } of ends) expect(afterMs).toBeLessThan(60_000);
+    // Without the end of the run, it would be ended after the minute that it may take to start. Its clock starts later.
+    for (const { afterMs } of ends) expect(afterMs).toBeLessThan(50_000);
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
