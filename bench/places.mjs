@@ -133,8 +133,8 @@ const stateOf = ({ folder }, number) => join(folder, '.spool', '.state', 'ralph'
 export const dropRuns = (place) => rmSync(join(stateOf(place, 1), 'runs'), { recursive: true, force: true });
 
 /**
- * Gives a change a history of the given number of iterations of an interrupted run, made of the record and the state of a real
- * one. The function that is answered puts it back after it was gone on with.
+ * Gives a change a history of the given number of iterations of an interrupted run, made of the record and the state of
+ * a real one. The returned function restores it after a run was resumed.
  * @param {Place} place
  * @param {number} finished
  */

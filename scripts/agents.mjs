@@ -1,4 +1,5 @@
-// Installs the agent CLIs and other versions of Node that are tested, each at its version, into a cache folder outside of this package.
+// Installs the agent CLIs and other versions of Node that are tested, each at its version, into a cache folder outside
+// of this package.
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 // npm run graph: which room of src/ imports which, types included. Fails if an import goes in the wrong direction or
-// in a circle, or if a file asks the process about its surroundings. With --check it prints nothing else; with --docs it writes the graph into docs/architecture.md.
+// in a circle, or if a file asks the process about its surroundings. With --check it prints nothing else; with --docs it
+// writes the graph into docs/architecture.md.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';

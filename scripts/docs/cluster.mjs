@@ -76,44 +76,52 @@ const openQueue = async (createProject) => {
   const data = join(folder, 'hub');
   const options = { cwd: project.folder, env: project.env };
   const hub = start(['hub', '--folder', data, '--port', '0'], options);
-  const ready = await hub.prints(/Only this machine.*\n/);
-  const url = (/** @type {string} */ role) =>
-    spoolOutput(['hub', '--folder', data, '--print-url', role], options).trim();
-  const [, trusted = ''] = /SPOOL_TRUST=(sha256:\w+)/.exec(spoolOutput(['trust', '--show'], options)) ?? [];
-  const worker = start(['worker', '--name', 'build-1', '--folder', join(folder, 'clones')], {
-    ...options,
-    env: { ...project.env, SPOOL_QUEUE: url('worker'), SPOOL_TRUST: trusted },
-  });
-  await worker.prints(/is ready/);
-  const env = { ...project.env, SPOOL_QUEUE: url('user') };
-  /** What a person sees. @param {string[]} args */
-  const show = (...args) => `$ spool ${args.join(' ')}\n${spoolOutput(args, { ...options, env })}`;
-  const added = show('queue', 'add', '001-01');
-  const worked = await worker.prints(/001-01\S* complete.*\n/);
-  const listed = show('queue', 'list');
-  show('queue', 'add', '001-02');
-  await worker.prints(/001-02\S* complete.*\n/);
-
-  /** The folder is the default in the docs, but not here, where other hubs may run. @param {string} text */
-  const asByDefault = (text) =>
-    text
-      .replaceAll(` --folder ${data}`, '')
-      .replaceAll(data, '~/.local/state/spool/hub')
-      // The log of Postgres.
-      .replace(/^.* LOG: .*\n/gm, '');
-  return {
-    hub: shownAs(asByDefault(`$ spool hub\n${ready}`)),
-    worker: shownAs(
-      `$ SPOOL_QUEUE="$(spool hub --print-url worker)" SPOOL_TRUST=${trusted.slice(0, 11)}… spool worker --name build-1\n${worked}`,
-    ),
-    people: shownAs(`$ export SPOOL_QUEUE="$(spool hub --print-url user)"\n${added}${listed}`),
-    env,
-    project,
-    close: async () => {
-      await worker.stop();
-      await hub.stop();
-      await project.close();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-    },
+  /** The last one first. */
+  const running = [hub];
+  const close = async () => {
+    for (const each of running) await each.stop();
+    await project.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
+  try {
+    const ready = await hub.prints(/Only this machine.*\n/);
+    const url = (/** @type {string} */ role) =>
+      spoolOutput(['hub', '--folder', data, '--print-url', role], options).trim();
+    const [, trusted = ''] = /SPOOL_TRUST=(sha256:\w+)/.exec(spoolOutput(['trust', '--show'], options)) ?? [];
+    const worker = start(['worker', '--name', 'build-1', '--folder', join(folder, 'clones')], {
+      ...options,
+      env: { ...project.env, SPOOL_QUEUE: url('worker'), SPOOL_TRUST: trusted },
+    });
+    running.unshift(worker);
+    await worker.prints(/is ready/);
+    const env = { ...project.env, SPOOL_QUEUE: url('user') };
+    /** What a person sees. @param {string[]} args */
+    const show = (...args) => `$ spool ${args.join(' ')}\n${spoolOutput(args, { ...options, env })}`;
+    const added = show('queue', 'add', '001-01');
+    const worked = await worker.prints(/001-01\S* complete.*\n/);
+    const listed = show('queue', 'list');
+    show('queue', 'add', '001-02');
+    await worker.prints(/001-02\S* complete.*\n/);
+
+    /** The folder is the default in the docs, but not here, where other hubs may run. @param {string} text */
+    const asByDefault = (text) =>
+      text
+        .replaceAll(` --folder ${data}`, '')
+        .replaceAll(data, '~/.local/state/spool/hub')
+        // The log of Postgres.
+        .replace(/^.* LOG: .*\n/gm, '');
+    return {
+      hub: shownAs(asByDefault(`$ spool hub\n${ready}`)),
+      worker: shownAs(
+        `$ SPOOL_QUEUE="$(spool hub --print-url worker)" SPOOL_TRUST=${trusted.slice(0, 11)}… spool worker --name build-1\n${worked}`,
+      ),
+      people: shownAs(`$ export SPOOL_QUEUE="$(spool hub --print-url user)"\n${added}${listed}`),
+      env,
+      project,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 };

@@ -3,7 +3,7 @@ import type { Options } from '../config/flags.ts';
 import { resolveOptions } from '../config/resolve.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
-import { capabilitiesIn, chooseMode, defaultModeOf, modesOf } from '../harness/modes.ts';
+import { capabilitiesIn, defaultModeOf, modesOf } from '../harness/modes.ts';
 import { harnesses } from '../harness/registry.ts';
 import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../harness/program.ts';
 import { versionOf } from '../harness/version.ts';
@@ -12,6 +12,7 @@ import { findProjectIfAny } from '../store/project.ts';
 import { canvasOf } from '../report/canvas.ts';
 import { type Column, renderTable } from '../report/table.ts';
 import { agentsOf } from '../config/agents.ts';
+import { modeInRun } from '../run/agent-mode.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/escape-hidden.ts';
 import type { Invocation } from './registry/command.ts';
@@ -34,18 +35,9 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
 };
 
 /** Finds out whether and where a harness is installed. */
-const inspect = async (
-  harness: Harness,
-  lookup: Lookup,
-  { agentMode, sandbox }: Pick<Options, 'agentMode' | 'sandbox'>,
-) => {
+const inspect = async (harness: Harness, lookup: Lookup, options: Pick<Options, 'agentMode' | 'sandbox'>) => {
   const { name, title, install, custom } = harness;
-  const { mode } = chooseMode(harness, {
-    wanted: agentMode,
-    isSandboxed: sandbox,
-    isWorker: false,
-    platform: process.platform,
-  });
+  const { mode } = modeInRun(harness, { options, isSandboxed: options.sandbox, isWorker: false });
   const path = agentProgram(harness, lookup);
   const env = childEnvironment(askingEnvironment(lookup));
   const version = path && !custom ? await versionOf({ binary: path, env }) : null;

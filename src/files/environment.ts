@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 const environments = new AsyncLocalStorage<NodeJS.ProcessEnv>();
 
-/** Calls `work` with this environment as the current one, also for what it does later. */
+/** Calls `work` with this environment as the current one, including in its asynchronous calls. */
 export const withEnvironment = <Result>(env: NodeJS.ProcessEnv, work: () => Result): Result =>
   environments.run(env, work);
 

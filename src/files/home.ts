@@ -19,7 +19,7 @@ const stateHome = (env: NodeJS.ProcessEnv): string => {
   return join(homeOf(env), '.local', 'state');
 };
 
-/** Returns the home folder in an environment. Without HOME it is the one in the list of the system, as in a shell. */
+/** Returns the home folder in an environment. Without HOME it is the one in the user database of the system. */
 export const homeOf = (env: NodeJS.ProcessEnv): string => {
   const given = env.HOME || (process.platform === 'win32' ? env.USERPROFILE : undefined);
   return given || (currentUser()?.homedir ?? '/');

@@ -64,8 +64,8 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
 const answersOfRun = perScope(() => new Map<string, Promise<string | null>>());
 
 /**
- * Like `versionOf`, but queried once per file and run. The cache is in memory only: the version decides which flag lifts the
- * permissions of an agent, so it is never read from a file that others can write.
+ * Like `versionOf`, but queried once per file and run. The cache is in memory only: the version decides which flag lifts
+ * the permissions of an agent, so it is never read from a file that others can write.
  */
 export const knownVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
   const answered = answersOfRun();

@@ -6,8 +6,8 @@ interface ReadOptions {
 }
 
 /**
- * Returns null if the file is not allowed, or becomes shorter while it is read. `readFileSync` does the same, but Node would
- * have to compile more of itself.
+ * Returns null if the file is not allowed, or becomes shorter while it is read. `readFileSync` does the same, but Node
+ * would have to compile more of itself.
  */
 export const readFile = (
   path: string,

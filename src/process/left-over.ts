@@ -1,8 +1,9 @@
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isShell } from '../text/shell-names.ts';
+import { descendantsOf, type Process, type Processes, readProcesses } from './process-table.ts';
 import { readProc } from './start-time.ts';
-import { processIds, taggedProcesses, terminateAll } from './tree.ts';
+import { taggedProcesses, terminateAll } from './tree.ts';
 
 /** The processes of an agent before a turn, by ID. The start time tells whether an ID was reused. */
 export interface Baseline {
@@ -50,40 +51,6 @@ export const endLeftOver = async (tag: string, baseline: Baseline, graceMs = def
 
 const defaultGraceMs = 1000;
 
-/**
- * Returns the memory of a process and its descendants in bytes; null if it is unknown. Memory that several of them share
- * counts once, where the system tells.
- */
-export const memoryOf = (rootPid: number): number | null => {
-  if (process.platform !== 'linux') return null;
-  const all = readProcesses();
-  const members = [rootPid, ...descendantsOf(rootPid, all)].filter((pid) => all.has(pid));
-  const sizes = members.map((pid) => all.get(pid)!.bytes?.() ?? null).filter((bytes) => bytes !== null);
-  return sizes.length === 0 ? null : sizes.reduce((sum, bytes) => sum + bytes, 0);
-};
-
-interface Process {
-  readonly pid: number;
-  readonly parent: number;
-  readonly group: number;
-  readonly start: string;
-  readonly bytes?: () => number | null;
-}
-
-type Processes = ReadonlyMap<number, Process>;
-
-const readProcesses = (): Processes =>
-  new Map(
-    processIds().flatMap((pid) => {
-      const stat = readProc(`/proc/${pid}/stat`);
-      // The name is in parentheses and can contain any character.
-      const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-      if (!fields || fields[0] === 'Z' || fields[0] === 'X') return [];
-      const [, parent, group] = fields.map(Number);
-      return [[pid, { pid, parent: parent!, group: group!, start: fields[19]!, bytes: () => bytesOf(pid) }] as const];
-    }),
-  );
-
 /** Processes with the tag, and their descendants, which may have dropped it. */
 const familyOf = (tag: string, all: Processes): Process[] => {
   const tagged = taggedProcesses(tag).filter((pid) => all.has(pid));
@@ -91,16 +58,7 @@ const familyOf = (tag: string, all: Processes): Process[] => {
   return [...pids].map((pid) => all.get(pid)!);
 };
 
-const descendantsOf = (root: number, all: Processes): number[] => {
-  const children = new Map<number, number[]>();
-  for (const { pid, parent } of all.values()) children.set(parent, [...(children.get(parent) ?? []), pid]);
-  const found = new Set<number>([root]);
-  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child);
-  found.delete(root);
-  return [...found];
-};
-
-interface Sorted {
+interface NewProcesses {
   readonly left: number[];
   readonly kept: number[];
   /** Those of `left` that the agent itself started as shells in its own process group. */
@@ -108,7 +66,7 @@ interface Sorted {
 }
 
 /** Divides the processes that are newer than the baseline. */
-const sortOut = (tag: string, baseline: Baseline): Sorted => {
+const sortOut = (tag: string, baseline: Baseline): NewProcesses => {
   const all = readProcesses();
   const isOld = ({ pid, start }: Process) => baseline.processes.get(pid) === start;
   const left: number[] = [];
@@ -164,12 +122,4 @@ const programOf = (pid: number): string => {
   } catch {
     return readProc(`/proc/${pid}/comm`)?.trim() ?? '';
   }
-};
-
-const kibibyte = 1024;
-
-const bytesOf = (pid: number): number | null => {
-  const pss = /^Pss:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
-  const size = pss ?? /^VmRSS:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1];
-  return size === undefined ? null : Number(size) * kibibyte;
 };

@@ -161,7 +161,7 @@ const isInGroup = (pid: number, group: number): boolean => {
 const markOf = (tag: string): Buffer => Buffer.from(`\0${tagVariable}=${tag}\0`);
 
 /** Large enough for most environments; grows if necessary. */
-const environmentOfRun = perScope(() => ({ bytes: Buffer.alloc(64 * 1024) }));
+const environBufferOfRun = perScope(() => ({ bytes: Buffer.alloc(64 * 1024) }));
 
 /**
  * Returns whether the environment of a process contains `mark`. Each variable has a NUL before and after it. Called for
@@ -174,7 +174,7 @@ const environmentIncludes = (pid: number, mark: Buffer): boolean => {
   } catch {
     return false;
   }
-  const buffer = environmentOfRun();
+  const buffer = environBufferOfRun();
   try {
     let length = 1;
     for (let read = -1; read !== 0; length += read) {

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { processIds } from './tree.ts';
 
-/** Returns the processes that work in a folder or below it, whoever started them. Linux only; elsewhere none. */
+/** Returns the processes that work in a folder or below it, regardless of who started them. Linux only; elsewhere none. */
 export const processesIn = (folder: string): number[] =>
   processIds().filter((pid) => {
     try {

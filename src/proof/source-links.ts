@@ -61,7 +61,7 @@ const testAt = ({ declarations, next, start, at, content }: Tag): Declaration | 
   return isInside ? previous : (following ?? null);
 };
 
-/** Applies to lines of block comments without a mark, and to Python's docstrings. */
+/** Includes lines of block comments without a mark, and Python's docstrings. */
 const isCommentAt = (content: string, at: number): boolean => {
   const before = content.slice(Math.max(at - maxLine, 0), at);
   return before.trim() === '' || /(?:^|\s|[;,{(])(?:\/\/|\/?\*|#|--|;|%|<!--|"""|''')/.test(before);

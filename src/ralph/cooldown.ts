@@ -4,7 +4,7 @@ const minMs = 100;
 /** The first cooldown, as a multiple of --retry-delay. */
 const first = 30;
 
-export interface UnstatedCooldown {
+interface UnstatedCooldown {
   readonly retryDelayMs: number;
   /** How often in a row the agent was not available before. */
   readonly times: number;

@@ -1,4 +1,4 @@
-import type { Mention } from './promise/promise.ts';
+import type { Mention } from './promise/tags.ts';
 import type { ProofCount, ScenarioProof } from './proof.ts';
 import type { AgentError, Usage, TurnEnd } from './agent-events.ts';
 
@@ -80,7 +80,7 @@ export interface IterationRecord {
   readonly handover?: string | null;
   /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
   readonly deferred: readonly DeferredAttempt[];
-  /** What even earlier attempts have used, which are not in `deferred`; missing if there are none. */
+  /** The usage of the oldest attempts, which are no longer in `deferred`; missing if all are there. */
   readonly usageLeftOut?: Usage | null;
 }
 

@@ -19,7 +19,7 @@ export interface RunTotals {
   readonly usage: Usage | null;
   /** The last deferred attempts at the next iteration; at most `maxDeferred`. */
   readonly deferred: readonly DeferredAttempt[];
-  /** What earlier attempts at it have used, which are not in `deferred`; missing or null if there are none. */
+  /** The usage of the oldest attempts, which are no longer in `deferred`; missing or null if all are there. */
   readonly usageLeftOut?: Usage | null;
   /** When the first of them was deferred. */
   readonly deferredSinceMs: number | null;

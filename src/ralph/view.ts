@@ -100,7 +100,9 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
   view.status === 'running' && !alive ? 'interrupted' : view.status;
 
 /** What a run that is running does instead of working. */
-export type RunPhase = 'paused' | 'waiting' | 'stopping';
+export const runPhases = ['paused', 'waiting', 'stopping'] as const;
+
+export type RunPhase = (typeof runPhases)[number];
 
 /** Returns null for a run that works or has ended. */
 export const phaseOf = ({

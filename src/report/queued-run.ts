@@ -150,7 +150,7 @@ export const timesNow = (row: QueuedChange, view: RunView): Pick<RunView, 'elaps
 
 const nextFor = ({ id, state, detail }: QueuedChange, view: RunView | null): Next[] => {
   const on = (command: string, ...more: readonly string[]) => commandLine('spool', command, id, ...more);
-  const look: Next[] = view === null ? [] : [['Logs', on('logs')]];
+  const logs: Next[] = view === null ? [] : [['Logs', on('logs')]];
   switch (state) {
     case 'running':
     case 'queued':
@@ -160,12 +160,12 @@ const nextFor = ({ id, state, detail }: QueuedChange, view: RunView | null): Nex
         ['Stop', on('stop')],
       ];
     case 'paused':
-      return [['Resume', on('resume')], ['Stop', on('stop')], ...look];
+      return [['Resume', on('resume')], ['Stop', on('stop')], ...logs];
     case 'stopped':
-      return [['Resume', on('resume')], ...look];
+      return [['Resume', on('resume')], ...logs];
     case 'complete':
-      return detail?.startsWith('landed ') ? look : [['Publish', on('publish')], ['Land', on('land')], ...look];
+      return detail?.startsWith('landed ') ? logs : [['Publish', on('publish')], ['Land', on('land')], ...logs];
     default:
-      return [['Try again', commandLine('spool', 'queue', 'add', id)], ...look];
+      return [['Try again', commandLine('spool', 'queue', 'add', id)], ...logs];
   }
 };

@@ -82,8 +82,8 @@ const betweenIterations: ReadonlySet<RunEvent['type']> = new Set([
 ]);
 
 /**
- * Returns a function that returns what to show of an iteration from an event on. After the result of the iteration,
- * notices and a new start of the run are held back: they belong to it only if another event of it follows.
+ * Leaves out what comes between the last event of the shown iteration and the next start of the run. It is held back
+ * until another event of the iteration shows that it belongs to it (a killed iteration is repeated).
  */
 const createNextStartFilter = () => {
   let isOver = false;
@@ -93,7 +93,8 @@ const createNextStartFilter = () => {
     const { type } = shown.event;
     if (type === 'run-started') isRestarted = true;
     if (betweenIterations.has(type)) {
-      if (!isRestarted && !(isOver && type === 'notice')) return [shown];
+      // Nothing overtakes a held event.
+      if (!isRestarted && held.length === 0 && !(isOver && type === 'notice')) return [shown];
       held.push(shown);
       return [];
     }

@@ -1,5 +1,5 @@
 /** How a run ended, after a subject: `its last run stopped at a limit`. Any other status is described as such. */
-export const endOf = (status: string): string => {
+export const endPredicate = (status: string): string => {
   switch (status) {
     case 'limit':
       return 'stopped at a limit';
@@ -14,8 +14,8 @@ export const endOf = (status: string): string => {
 };
 
 /** How a run ended, without a subject: `stopped at a limit`, `complete`. */
-export const endText = (status: string): string => (status === 'limit' ? 'stopped at a limit' : status);
+export const endWord = (status: string): string => (status === 'limit' ? 'stopped at a limit' : status);
 
 /** How a run ended, and why: `failed, the agent exited with code 1`. The detail of a limit says that it is one. */
-export const endAndReason = (status: string, detail: string | null): string =>
-  status === 'limit' && detail !== null ? detail : [endText(status), ...(detail === null ? [] : [detail])].join(', ');
+export const endWithReason = (status: string, detail: string | null): string =>
+  status === 'limit' && detail !== null ? detail : [endWord(status), ...(detail === null ? [] : [detail])].join(', ');

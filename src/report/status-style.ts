@@ -1,4 +1,4 @@
-import type { RunPhase, RunView } from '../ralph/view.ts';
+import { runPhases, type RunView } from '../ralph/view.ts';
 import type { Canvas } from './canvas.ts';
 import type { Style } from './terminal.ts';
 
@@ -10,7 +10,7 @@ export const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style
 export const colorOf = (status: string | undefined): Style | null =>
   phases.has(status) ? 'yellow' : (Object.entries(marks).find(([name]) => name === status)?.[1][1] ?? null);
 
-const phases: ReadonlySet<string | undefined> = new Set<RunPhase>(['paused', 'waiting', 'stopping']);
+const phases: ReadonlySet<string | undefined> = new Set(runPhases);
 
 const marks: Record<RunView['status'], readonly [string, Style]> = {
   running: ['●', 'cyan'],

@@ -155,11 +155,9 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
   const trouble: Next[] = last === undefined ? [] : [[`Log of #${last}`, on('logs', String(last))]];
   const permissions: Next[] =
     view.allowAll && !view.allowAllHelps ? [['', '(with --allow-all again: permissions are not reused)']] : [];
+  const cleanUp: Next[] = leftovers.length > 0 ? [['Clean up', on('stop')]] : [];
   // Nothing can be started, resumed or archived, and the logs may be gone as well.
-  if (view.changeDeleted && view.status !== 'running') {
-    const end: Next[] = leftovers.length > 0 ? [['Clean up', on('stop')]] : [];
-    return [...end, ...review];
-  }
+  if (view.changeDeleted && view.status !== 'running') return [...cleanUp, ...review];
   switch (view.status) {
     case 'running':
       return [
@@ -182,7 +180,7 @@ const nextOf = (view: RunView, { records, leftovers, isLanded = false }: NextFac
       return [
         ['Resume', commandLine('spool', 'ralph', '--change', change, ...(usedUp(view)?.flags ?? []))],
         ...permissions,
-        ...(leftovers.length > 0 ? [['Clean up', on('stop')] as const] : []),
+        ...cleanUp,
         ...review,
         ...trouble,
       ];

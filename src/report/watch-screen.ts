@@ -1,5 +1,5 @@
 import { usageOf } from '../ralph/usage.ts';
-import type { RunPhase } from '../ralph/view.ts';
+import { type RunPhase, runPhases } from '../ralph/view.ts';
 import { pluralise, widthOf } from '../text/format.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
@@ -45,7 +45,7 @@ export const renderWatch = (
 const headline = (rows: readonly RunRow[]): string => {
   const count = (wanted: RunRow['status'] | RunPhase) =>
     rows.filter(({ status, phase }) => (phase ?? status) === wanted).length;
-  const others = (['paused', 'waiting', 'stopping', 'queued'] as const)
+  const others = ([...runPhases, 'queued'] as const)
     .filter((state) => count(state) > 0)
     .map((state) => ` · ${count(state)} ${state}`);
   const usage = usageOf(rows);

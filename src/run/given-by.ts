@@ -3,7 +3,7 @@ import type { CommandOrigin } from '../ralph/plan.ts';
 
 interface Caller {
   /** The settings of the caller. */
-  readonly values: Readonly<Partial<Record<string, unknown>>>;
+  readonly values: Readonly<Partial<Record<FlagName, unknown>>>;
   /** What the caller calls a setting, such as `--verify`. */
   readonly nameOf: (name: FlagName) => string;
   readonly env: NodeJS.ProcessEnv;

@@ -32,10 +32,10 @@ type Agents = Pick<CommonServices, 'findHarness' | 'openSession' | 'missingAgent
 export const startHeadless = (request: HeadlessRequest): Promise<RunResult> => {
   const { env, project } = request;
   const scope = { env, cwd: project.root, passLists: [], ownsProcess: false };
-  return withProcessScope(scope, () => startInScope(request));
+  return withProcessScope(scope, () => startHeadlessRun(request));
 };
 
-const startInScope = async (request: HeadlessRequest): Promise<RunResult> => {
+const startHeadlessRun = async (request: HeadlessRequest): Promise<RunResult> => {
   const { project, change, from = null, prompt, settings, env, trustProject, adapt = (agents) => agents } = request;
   const target = await changeOf(project, change, from);
   const resolved = await resolveOptions({ flagValues: settings, env, project });

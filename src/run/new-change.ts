@@ -4,7 +4,10 @@ import type { Cleanup } from './cleanup.ts';
 import type { RunSpec } from './spec.ts';
 
 export interface CreatedChange {
-  /** Called when the run starts. Without it, the cleanup deletes the change: a run that cannot start leaves nothing behind. */
+  /**
+   * Called when the run starts. Without it, the cleanup deletes the change: a run that cannot start leaves nothing
+   * behind.
+   */
   keep(): void;
   /** Rethrows an error. Keeps the change if the error names a log of the run. */
   keepIfLogged(error: unknown): never;

@@ -7,7 +7,7 @@ import { untoldRules } from '../harness/permissions/untold-rules.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { realPath } from '../process/which.ts';
-import { modeInRun } from './plan/agent-reports.ts';
+import { modeInRun } from './agent-mode.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
 import { agentDataFolder } from '../store/paths.ts';
 

@@ -2,7 +2,6 @@ import { symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemProblem, type UserError, userError } from '../errors.ts';
 import { displayPath, latin1Path, pathBytes } from '../files/bytes.ts';
-
 import { guardGit } from '../git/call/guards.ts';
 import { currentGitScope } from '../git/call/scope.ts';
 import { isWithin, realPath } from '../process/which.ts';
@@ -74,8 +73,8 @@ const areaOf = (gitDirs: readonly string[], writable: readonly string[]): LinkAr
 };
 
 /**
- * Searches folders on the first call only: another run of the same batch may be in the sandbox later. Throws if there may
- * be unknown links.
+ * Searches folders on the first call only: another run of the same batch may be in the sandbox later. Throws if there
+ * may be unknown links.
  */
 const knownLinks = (area: LinkArea): KnownLinks => {
   const { searched, found: foundBefore } = currentGitScope().linksBefore;

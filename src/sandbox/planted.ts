@@ -98,7 +98,7 @@ const isLink = (path: string): boolean => statOf(path)?.isSymbolicLink() ?? fals
 
 const isThere = (path: string): boolean => statOf(path) !== null;
 
-/** Returns null if nothing exists. Finds paths in folders without permissions. */
+/** Returns null if nothing exists. Finds paths in folders without permissions too. */
 const statOf = (path: string): Stats | null => {
   try {
     return lstatSync(path);

@@ -29,7 +29,7 @@ import { scenarioStates } from './ledger-format.ts';
 import { requestId } from '../ralph/control.ts';
 import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
 import type { CommitRange, FailedReview, ReviewTotals } from '../ralph/totals.ts';
-import type { Mention } from '../ralph/promise/promise.ts';
+import type { Mention } from '../ralph/promise/tags.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';
 import { runId } from './run-id.ts';

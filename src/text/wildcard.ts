@@ -1,11 +1,13 @@
 /**
- * Stands in a text for a part that is not known. It matches `*` in a pattern. In `mayMatch` it also stands for any text.
+ * Stands in a text for a part that is not known. It matches `*` in a pattern. In `mayMatch` it also stands for any
+ * text.
  */
 export const hole = '\0';
 
 /**
- * Returns whether a pattern matches a whole text, regardless of what the holes in the text stand for. `*` is any sequence of
- * characters, `?` is one of them. Takes time in proportion to both lengths, so a pattern from outside is safe.
+ * Returns whether a pattern matches a whole text, regardless of what the holes in the text stand for. `*` is any
+ * sequence of characters, `?` is one of them. Takes time in proportion to both lengths, so a pattern from outside is
+ * safe.
  */
 export const matches = (pattern: string, text: string): boolean => {
   let at = 0;

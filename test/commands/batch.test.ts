@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { promise, says } from '../support/agents.ts';
+import { promise, says, waitsFor } from '../support/agents.ts';
 import { createAgentProject } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
@@ -239,10 +239,10 @@ test('fails at once with one branch for several changes in worktrees', async () 
 });
 
 test('the error of a change in a batch names the change once', async () => {
-  const project = createProject({ files, agent: [`echo waiting; until [ -e go-on ]; do sleep 0.01; done`, promise] });
+  const project = createProject({ files, agent: [waitsFor('go-on'), promise] });
   const limited = ['ralph', '--max-iterations', '1', '--change', change];
   const loop = project.start(limited);
-  await loop.printed('waiting');
+  await loop.printed('waiting for go-on');
   await project.spool('stop', change);
   project.write('go-on', '');
   await loop.result;

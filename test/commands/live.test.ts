@@ -266,15 +266,15 @@ test.each([
   expect(lines.every(({ rows }) => rows === 1)).toBe(true);
 });
 
-test.each([
-  ['Ctrl-C', (terminal: Typed) => terminal.type('\u0003')],
-  ['spool stop --now', (_: Typed, project: TestProject) => void project.spool('stop', change, '--now')],
+test.each<[string, (terminal: Typed, project: TestProject) => unknown]>([
+  ['Ctrl-C', (terminal) => terminal.type('\u0003')],
+  ['spool stop --now', (_, project) => project.spool('stop', change, '--now')],
 ])('%s in the middle of a step is no error of the agent', async (_, stop) => {
   const started = json({ type: 'step_start', part: { type: 'step-start' } });
   const project = createProject({ agent: [`${started}\n${text('Looking around.')}\n${waits('never')}`] });
   const terminal = openTerminal(project, run, { columns: 80 });
   await terminal.shows('Looking around.');
-  stop(terminal, project);
+  await stop(terminal, project);
 
   expect(await terminal.exitCode).toBeGreaterThan(128);
   expect(terminal.screen()).toContain('● Interrupted');

@@ -70,7 +70,7 @@ test('the packed tarball installs globally without dependencies, works, and pass
     'dist/types/ralph/control.d.ts',
     'dist/types/ralph/events.d.ts',
     'dist/types/ralph/plan.d.ts',
-    'dist/types/ralph/promise/promise.d.ts',
+    'dist/types/ralph/promise/tags.d.ts',
     'dist/types/ralph/proof.d.ts',
     'dist/types/ralph/record.d.ts',
     'dist/types/ralph/totals.d.ts',

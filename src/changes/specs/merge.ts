@@ -32,9 +32,9 @@ export type Merge =
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
 /**
- * Applies the delta of a change to a main spec: renames, then removes, modifies and adds. Bytes of the main spec that the
- * delta is not about are kept. A delta that is merged already changes nothing, or is rejected if it uses an old name again:
- * the main spec does not show whether the rename is done.
+ * Applies the delta of a change to a main spec: renames, then removes, modifies and adds. Bytes of the main spec that
+ * the delta is not about are kept. A delta that is merged already changes nothing, or is rejected if it uses an old name
+ * again: the main spec does not show whether the rename is done.
  */
 export const mergeSpec = (request: MergeRequest): Merge => {
   const delta = parseDelta(request.delta);

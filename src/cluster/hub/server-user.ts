@@ -4,8 +4,8 @@ import { giveTo } from '../../files/give-to.ts';
 import type { ServiceCommand } from '../../process/service.ts';
 
 /*
- * Postgres refuses to run as root. It runs as another user then, or, if that user cannot reach its programs or its data,
- * in a namespace where root is not root.
+ * Postgres refuses to run as root. It runs as another user then, or, if that user cannot reach its programs or its
+ * data, in a namespace where root is not root.
  */
 
 const nobody = 65_534;
@@ -18,7 +18,10 @@ export interface ServerFiles {
   readonly program: string;
 }
 
-/** Makes the user of the server the owner of its folder, or of a file in it: no other user may read its key and its data. */
+/**
+ * Makes the user of the server the owner of its folder, or of a file in it: no other user may read its key and its
+ * data.
+ */
 export const giveToServer = (path: string, files: ServerFiles): void => {
   if (usesNobody(files)) giveTo(path, nobody);
 };

@@ -77,7 +77,7 @@ export const withValue = (settings: JsonObject, [first, ...rest]: Path, value: u
   return { ...settings, [first!]: rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value) };
 };
 
-/** Removes objects that become empty as well. */
+/** Removes the value, and objects that become empty. */
 export const withoutValue = (settings: JsonObject, [first, ...rest]: Path): JsonObject => {
   const { [first!]: value, ...others } = settings;
   const inner = rest.length > 0 && isObject(value) ? withoutValue(value, rest) : {};

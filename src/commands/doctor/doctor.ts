@@ -17,7 +17,7 @@ import { agentsOf } from '../../config/agents.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';
-import { chooseMode, reasonForMode } from '../../harness/modes.ts';
+import { modeInRun } from '../../run/agent-mode.ts';
 import { exitCodeOf, onStopSignals, type StopSignals } from '../../process/signals.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { checkAgent } from './agent.ts';
@@ -116,14 +116,7 @@ const runChecks = async (
       const root = project?.root ?? cwd;
       const found = await checkAgent({ harness, env, stop: stopSignals.stop, cwd, root, allowAll });
       const isUsable = found[0]?.status === 'ok';
-      const circumstances = {
-        wanted: options.agentMode,
-        isSandboxed: options.sandbox,
-        isWorker: false,
-        platform: process.platform,
-      };
-      const { mode } = chooseMode(harness, circumstances);
-      const reason = reasonForMode(harness, circumstances);
+      const { mode, reason } = modeInRun(harness, { options, isSandboxed: options.sandbox, isWorker: false });
       const probed =
         probe && isUsable ? await probeAgent({ harness, agent, env, stopSignals, allowAll, mode, reason }) : [];
       if (stopSignals.received() === null) report([...found, ...probed]);

@@ -36,7 +36,7 @@ interface Task {
   readonly text: string;
 }
 
-export interface Outcome extends Pick<Verdict, 'completionFound' | 'denied'> {
+export interface TaskOutcome extends Pick<Verdict, 'completionFound' | 'denied'> {
   readonly error: { readonly kind: string; readonly message: string } | null;
   readonly ended: TurnEnd;
   /** All that the agent said. */
@@ -44,14 +44,14 @@ export interface Outcome extends Pick<Verdict, 'completionFound' | 'denied'> {
 }
 
 export interface ProbeSession {
-  run(task: Task): Promise<Outcome>;
+  run(task: Task): Promise<TaskOutcome>;
   /** Whether a process of the agent is running. Linux only. */
   isRunning(): boolean;
   /** What the session told the user. */
   readonly notices: readonly string[];
   close(): Promise<void>;
   /** After the session is closed: ends what was started in it and still runs, and returns how much that was. */
-  endLeftOver(): Promise<number>;
+  endRemaining(): Promise<number>;
 }
 
 /** Opens one session for all tasks, as a loop does, in the folder `project` in `base`. */
@@ -72,7 +72,7 @@ export const openProbe = ({ harness, agent, env, stopSignals, mode }: Probe, bas
   });
   let count = 0;
 
-  const run = async ({ allowAll, text }: Task): Promise<Outcome> => {
+  const run = async ({ allowAll, text }: Task): Promise<TaskOutcome> => {
     const prompt = promptFor(harness, text);
     const promptFile = join(base, 'prompt.md');
     writeFileSync(promptFile, prompt);
@@ -108,8 +108,8 @@ export const openProbe = ({ harness, agent, env, stopSignals, mode }: Probe, bas
     isRunning: () => processesOf(tag).length > 0,
     notices,
     close: session.close,
-    // One without the tag is known by the folder, which nobody else works in.
-    endLeftOver: () => terminateAll(() => [...new Set([...processesOf(tag), ...processesIn(base)])], endGraceMs),
+    // One without the tag is known by the folder, which nothing else uses.
+    endRemaining: () => terminateAll(() => [...new Set([...processesOf(tag), ...processesIn(base)])], endGraceMs),
   };
 };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createRedactor } from '../../secrets/redact.ts';
 import { pluralise } from '../../text/format.ts';
 import { type Check, fail, ok, warn } from './check.ts';
-import { openProbe, type Outcome, type Probe, type ProbeSession } from './probe-session.ts';
+import { openProbe, type TaskOutcome, type Probe, type ProbeSession } from './probe-session.ts';
 
 /**
  * Runs two tasks in a temporary folder, as two iterations of a loop: one as a loop would, and one that the agent must
@@ -22,7 +22,7 @@ export const probeAgent = async (probe: Probe): Promise<Check[]> => {
       ok(harness.name, `probe: in ${mode} mode: ${reason}`),
       ...session.notices.map((text) => warn(harness.name, `probe: ${text}`, 'use --agent-mode cold')),
       ...checks,
-      ...judgeLeftOver(probe, await session.endLeftOver()),
+      ...judgeLeftOver(probe, await session.endRemaining()),
     ];
   } finally {
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });
@@ -42,7 +42,7 @@ const probeTasks = async (probe: Probe, session: ProbeSession, base: string): Pr
     return [fail(harness.name, `probe: ${oneLine(first.error.message)}`, fixFor(first.error.kind))];
   if (first.denied !== null && !existsSync(join(project, 'probe.txt')))
     return [fail(harness.name, `probe: ${oneLine(first.denied.message)}`, fixFor('permission'))];
-  const hasLeft = mode === 'warm' && session.notices.length === 0 && !session.isRunning();
+  const hasExited = mode === 'warm' && session.notices.length === 0 && !session.isRunning();
   const outside = join(base, 'outside.txt');
   const second = await session.run({
     allowAll: false,
@@ -50,7 +50,7 @@ const probeTasks = async (probe: Probe, session: ProbeSession, base: string): Pr
   });
   return [
     ...judgeFirst(probe, project, first),
-    ...(hasLeft ? [warn(harness.name, 'probe: exited after its answer', 'use --agent-mode cold')] : []),
+    ...(hasExited ? [warn(harness.name, 'probe: exited after its answer', 'use --agent-mode cold')] : []),
     ...judgeDenial(probe, existsSync(outside), second),
     ...judgeContext(probe, codeWord, second),
   ];
@@ -59,7 +59,7 @@ const probeTasks = async (probe: Probe, session: ProbeSession, base: string): Pr
 const fixFor = (kind: string) =>
   kind === 'permission' ? 'spool doctor --probe --allow-all, if that is safe here' : 'see the message';
 
-const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ended }: Outcome): Check[] => [
+const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ended }: TaskOutcome): Check[] => [
   completionFound
     ? ok(harness.name, 'probe: read a prompt of 200 KiB and printed the promise')
     : fail(harness.name, 'probe: did not print the promise', 'try another model'),
@@ -69,7 +69,7 @@ const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ende
     : fail(harness.name, 'probe: did not write a file', 'try another model, or check its permissions'),
 ];
 
-const judgeDenial = ({ harness, env }: Probe, hasWritten: boolean, { error, ended }: Outcome): Check[] => {
+const judgeDenial = ({ harness, env }: Probe, hasWritten: boolean, { error, ended }: TaskOutcome): Check[] => {
   const { oneLine } = createRedactor(env);
   if (error !== null && (error.kind !== 'permission' || (ended.exitCode ?? 0) !== 0))
     return [warn(harness.name, `probe: without --allow-all: ${oneLine(error.message)}`, 'use --allow-all')];
@@ -80,8 +80,8 @@ const judgeDenial = ({ harness, env }: Probe, hasWritten: boolean, { error, ende
   ];
 };
 
-/** An agent that says nothing may know it all the same. */
-const judgeContext = ({ harness, mode }: Probe, codeWord: string, { said }: Outcome): Check[] => {
+/** Without output nothing is known. */
+const judgeContext = ({ harness, mode }: Probe, codeWord: string, { said }: TaskOutcome): Check[] => {
   if (said === '') return [];
   if (!said.includes(codeWord)) return [ok(harness.name, 'probe: the second task knew nothing of the first')];
   const fix = mode === 'cold' ? 'turn off the memory of the agent' : 'use --agent-mode cold';

@@ -72,6 +72,7 @@ export const renderGone = async (
 const harnessOrName: LiveOptions['findHarness'] = (name) => {
   try {
     const harness = findHarness(name, []);
+    // A run does not record its mode; the default is the most likely.
     return { ...harness, capabilities: capabilitiesIn(harness, defaultModeOf(harness)) };
   } catch {
     return { title: name, capabilities: [] };

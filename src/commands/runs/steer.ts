@@ -7,7 +7,7 @@ import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
 import { usedUp } from '../../ralph/used-up.ts';
 import { redactedTerminal } from '../../report/redacted.ts';
-import { endAndReason, endOf } from '../../report/run-end.ts';
+import { endPredicate, endWithReason } from '../../report/run-end.ts';
 import { leftoversOf } from '../../store/leftovers.ts';
 import { findProject, type Project } from '../../store/project.ts';
 import { ownerText, processText } from '../../store/run-lock.ts';
@@ -256,7 +256,7 @@ const resumeCommand = (view: RunView): string =>
 const endedText = (view: RunView | null): string => {
   if (view === null) return 'has ended.';
   const { status, detail, change } = view;
-  if (status !== 'interrupted' && status !== 'running') return `has ended: ${endAndReason(status, detail)}.`;
+  if (status !== 'interrupted' && status !== 'running') return `has ended: ${endWithReason(status, detail)}.`;
   return `has stopped. Resume with: ${commandLine('spool', 'ralph', '--change', change)}`;
 };
 
@@ -264,7 +264,7 @@ const notRunning = (change: string, command: ControlCommand, view: RunView | nul
   if (view === null) return userError('not-running', change, '.');
   const { status, iteration } = view;
   if (status !== 'running' && status !== 'interrupted')
-    return userError('not-running', change, `: its last run ${endOf(status)} (iteration ${iteration}).`);
+    return userError('not-running', change, `: its last run ${endPredicate(status)} (iteration ${iteration}).`);
   const used = usedUp(view);
   if (used && command === 'resume') return userError('limit-reached', change, used.why, resumeCommand(view));
   return userError(

@@ -5,7 +5,7 @@ import { userError } from '../../errors.ts';
 import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
 import { statusOfQueued } from '../../report/queued-run.ts';
-import { endAndReason, endOf } from '../../report/run-end.ts';
+import { endPredicate, endWithReason } from '../../report/run-end.ts';
 import { answerMs } from '../../store/steer.ts';
 import type { Project } from '../../store/project.ts';
 import { dayTime } from '../../text/format.ts';
@@ -97,7 +97,7 @@ const nothingToDo = (row: ListedChange, command: ControlCommand) => {
   return userError(
     'not-running',
     id,
-    `: its last run ${endOf(state)}${iteration === null ? '' : ` (iteration ${iteration})`}.`,
+    `: its last run ${endPredicate(state)}${iteration === null ? '' : ` (iteration ${iteration})`}.`,
   );
 };
 
@@ -159,7 +159,7 @@ const endedText = (row: ListedChange): Effect => {
   const { state, detail } = row;
   if (state === 'stopped' || state === 'paused')
     return [state, `has ${state === 'paused' ? 'paused' : 'stopped'}. ${resumeWith(row)}`];
-  return ['ended', `has ended: ${endAndReason(state, detail)}.`];
+  return ['ended', `has ended: ${endWithReason(state, detail)}.`];
 };
 
 /** The request is in the queue, so it is not lost. */

@@ -5,8 +5,8 @@ const maxIdleMs = 20_000;
 const lookMs = 2000;
 
 /**
- * Calls `end` if git only waits: for the other end of a named pipe, a terminal, or a lock that is never released. Finds
- * regardless of what makes it wait, even if no search finds the file. Call the returned function when git has exited.
+ * Calls `end` if git only waits: for the other end of a named pipe, a terminal, or a lock that is never released. Works
+ * regardless of what git waits for, even if no search finds the file. Call the returned function when git has exited.
  */
 export const watchIdle = (group: number, end: () => void): (() => void) => {
   let [last, since]: [string | null, number] = [null, performance.now()];

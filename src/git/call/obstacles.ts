@@ -11,8 +11,9 @@ import { currentScope } from '../../process/scope.ts';
 import { placeholderIn } from './expand-path.ts';
 
 /*
- * git reads some files of any type and size: it blocks forever if one of them is a named pipe, and needs endless
- * memory for a device such as /dev/zero. All paths are in latin1, which preserves the bytes of names that are not UTF-8.
+ * git reads some files regardless of their type and size: it blocks forever if one of them is a named pipe, and needs
+ * endless memory for a device such as /dev/zero. All paths are in latin1, which preserves the bytes of names that are
+ * not UTF-8.
  */
 
 /** What blocks git: a file, or a folder of the user that git can use but that cannot be searched for one. */

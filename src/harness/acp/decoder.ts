@@ -5,7 +5,7 @@ import { denied, problemEvent, truncated } from '../problem.ts';
 import { rpcErrorIn } from './connection.ts';
 import { type DeniedRequest, type Annotation, annotationMark, outputMark, sentMark } from './log-lines.ts';
 import { errorInText, problemOf } from './problems.ts';
-import { createPlan } from './plan.ts';
+import { createPlanCalls } from './plan-calls.ts';
 import { createSaid } from './said.ts';
 import { toolTitle } from '../tool-calls.ts';
 import { createToolCalls, toolName } from './tool-calls.ts';
@@ -37,7 +37,7 @@ interface Turn {
   readonly tools: ReturnType<typeof createToolCalls>;
   readonly said: ReturnType<typeof createSaid>;
   readonly usage: ReturnType<typeof createUsageMeter>;
-  readonly plan: ReturnType<typeof createPlan>;
+  readonly plan: ReturnType<typeof createPlanCalls>;
   /** Its calls show what is in its plan. */
   hasTodoTool: boolean;
   sessionId: string | null;
@@ -56,7 +56,7 @@ const newTurn = (title: string, quirks: AcpQuirks): Turn => ({
   tools: createToolCalls(),
   said: createSaid(),
   usage: createUsageMeter(quirks),
-  plan: createPlan(),
+  plan: createPlanCalls(),
   hasTodoTool: false,
   sessionId: null,
   promptId: null,

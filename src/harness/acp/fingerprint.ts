@@ -6,8 +6,9 @@ import { readRegular } from '../../files/regular.ts';
 
 /**
  * Returns a text that changes when one of these files or folders changes, is created or is deleted. Relative names are
- * below `folder`. A folder stands for all that is in it, so an empty one for nothing. A link stands for where it leads and for what is there, once;
- * links inside a folder are not followed. Large files and files that are not regular count by size and time.
+ * below `folder`. A folder stands for all that is in it. An empty folder counts as missing. A link stands for where it
+ * leads and for what is there, once; links inside a folder are not followed. Large files and files that are not regular
+ * count by size and time.
  */
 export const fingerprintOf = (folder: string, files: readonly string[]): string => {
   const hash = createHash('sha256');

@@ -80,7 +80,7 @@ const absoluteOf = (path: string, root: string): string => {
   return isAbsolute(plain) ? plain : `${root}/${plain}`;
 };
 
-/** Applies to a file that does not exist yet. Too many links lead nowhere; the root is in no project. */
+/** The file need not exist. Too many links give the root, which is in no project. */
 const linksOf = (path: string): string => {
   const stations = linksOnPath(path);
   return stations.length > maxLinks ? '/' : stations.at(-1)!;

@@ -1,4 +1,4 @@
-import { memoryOf } from '../../process/left-over.ts';
+import { memoryOf } from '../../process/memory.ts';
 import type { TurnEnd } from '../../ralph/agent-events.ts';
 import type { Harness } from '../harness.ts';
 import type { AgentTurn, SessionScope } from '../session.ts';

@@ -8,7 +8,7 @@ import { problemEvent } from '../problem.ts';
 import { agentProgram } from '../program.ts';
 import type { AgentSession, AgentTurn, OpenSession, TurnObserver } from '../session.ts';
 import { openSpawned } from '../spawned.ts';
-import { createExits } from './exits.ts';
+import { createExits } from './exit-notices.ts';
 import { createProcesses } from './processes.ts';
 import { type AgentState, runTurn, stateOfExit } from './turn.ts';
 

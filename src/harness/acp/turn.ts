@@ -36,7 +36,7 @@ export type AgentState =
   /** `why` is for the user, unless the end of the turn already says it. */
   | { readonly type: 'unhealthy'; readonly why: string | null }
   /** It exited by itself after its answer, with code 0. */
-  | { readonly type: 'left' }
+  | { readonly type: 'exited' }
   /** It exited before it had answered, or with an error. */
   | { readonly type: 'crashed' };
 
@@ -120,7 +120,7 @@ const stateAfter = ({ isProtocolError: isError, isClosed, mayHaveServed }: Answe
 };
 
 /** For an exit by itself after an answer. */
-export const stateOfExit = ({ exitCode }: TurnEnd): AgentState => ({ type: exitCode === 0 ? 'left' : 'crashed' });
+export const stateOfExit = ({ exitCode }: TurnEnd): AgentState => ({ type: exitCode === 0 ? 'exited' : 'crashed' });
 
 /**
  * Returns how the agent ended if it exited by itself after its answer, and null if it is running. One that has closed

@@ -30,7 +30,7 @@ export const opencode: Harness = {
   },
   acp: {
     defaultMode: 'warm',
-    start: async (env) => (await import('../acp/opencode.ts')).startOpencode(env),
+    start: async (env) => (await import('./opencode-acp.ts')).startOpencode(env),
     quirks: { isDenied: (update) => rule.test(textAt(update, 'rawOutput', 'error') ?? '') },
     readAtStart: (env) => {
       const config = configFolder(env.HOME ?? '', env);

@@ -1,6 +1,6 @@
 import { cleanText } from '../promise/clean.ts';
 import { fenceIn, openFences } from '../promise/fences.ts';
-import { tagPattern } from '../promise/promise.ts';
+import { tagPattern } from '../promise/tags.ts';
 import { saysNothing } from '../promise/tag-position.ts';
 import { blocksIn, type HandoverBlock, withoutTags } from './blocks.ts';
 

@@ -1,4 +1,4 @@
-import type { Tag } from './promise.ts';
+import type { Tag } from './tags.ts';
 
 /**
  * Returns a function that detects an echo of the prompt: a tag preceded by the same words as in the prompt, regardless

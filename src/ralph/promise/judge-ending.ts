@@ -1,7 +1,7 @@
 import { somethingOpen, whyAnnounced, whyOpen } from './lines-above.ts';
 import { decorationBehind, positionInLine, saysNothing, undone, unwrapped } from './tag-position.ts';
 import { fenceIn, openFences } from './fences.ts';
-import { lastNearMiss, lastTag, type Sought, type Tag } from './promise.ts';
+import { lastNearMiss, lastTag, type Sought, type Tag } from './tags.ts';
 import { maxWordsLength } from './tail.ts';
 
 /** What may surround a tag, besides decoration and lines without meaning. */

@@ -2,7 +2,7 @@ import { blankBlocks, blocksIn, type HandoverBlock } from '../handover/blocks.ts
 import { cleanText } from './clean.ts';
 import { saysNothing } from './tag-position.ts';
 import { type Ending, judgeEnding, type Allowed, tagOnly, whyNot, wordsUpTo } from './judge-ending.ts';
-import { type Mention, type Tag, type TagName, tagPattern } from './promise.ts';
+import { type Mention, type Tag, type TagName, tagPattern } from './tags.ts';
 import type { Tail } from './tail.ts';
 
 export interface Promises {

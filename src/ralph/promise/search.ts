@@ -1,5 +1,5 @@
 import { findIn, type Finding, maxMentions, type Promises, type Reading } from './judge-message.ts';
-import type { Mention } from './promise.ts';
+import type { Mention } from './tags.ts';
 import { createTail } from './tail.ts';
 
 /** Searches an agent's output for both promises, regardless of chunking. Only the last message counts. */

@@ -1,4 +1,4 @@
-import { type Tag, type TagName, tagPattern } from './promise.ts';
+import { type Tag, type TagName, tagPattern } from './tags.ts';
 
 /** Collects the end of a text that arrives in chunks, and the last tags before it, in constant memory. */
 export interface Tail {

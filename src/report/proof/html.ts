@@ -9,7 +9,7 @@ import { iterationUsage, spentUsage } from '../../ralph/usage.ts';
 import { duration, lineChanges, pluralise } from '../../text/format.ts';
 import { escapeHtml } from '../../text/html.ts';
 import { costText, usageText } from '../figures.ts';
-import { endText } from '../run-end.ts';
+import { endWord } from '../run-end.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
 import { proofStyle } from './html-style.ts';
@@ -121,7 +121,7 @@ const runSection = ({ run, records, change }: ProofReport): string[] => {
   const spent = usageText(spentUsage(run));
   const facts = [
     `Run ${run.run}`,
-    endText(run.status),
+    endWord(run.status),
     `${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
     agent,
     ...(spent === '' ? [] : [spent]),

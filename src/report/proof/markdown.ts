@@ -4,7 +4,7 @@ import { iterationUsage, spentUsage } from '../../ralph/usage.ts';
 import { capitalise, duration, lineChanges, pluralise } from '../../text/format.ts';
 import { markdownCode, markdownText } from '../../text/markdown.ts';
 import { costText, usageText } from '../figures.ts';
-import { endText } from '../run-end.ts';
+import { endWord } from '../run-end.ts';
 import { oneLine } from '../shorten.ts';
 import { outcomeOf } from '../trouble.ts';
 import { countText, groupsOf, mainEvidence, onWorker, provenAt } from '../../ralph/proof-rows.ts';
@@ -143,7 +143,7 @@ const runLine = (run: NonNullable<ProofReport['run']>): string => {
   const agent = run.model === null ? run.harness : `${run.harness} ${run.model}`;
   const spent = usageText(spentUsage(run));
   const parts = [
-    `**${capitalise(endText(run.status))}** after ${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
+    `**${capitalise(endWord(run.status))}** after ${pluralise(run.finishedIterations, 'iteration')} in ${duration(run.elapsedMs)}`,
     markdownText(agent),
     ...(spent === '' ? [] : [spent]),
   ];

@@ -46,7 +46,7 @@ export const createGate =
     if (proven === 'interrupted') runs.push(interruptedRun('--red-first'));
     const proof = proven === 'interrupted' ? null : proven;
     const soFar = { tampering, openTasks, conflicts, runs, ...(proof && { proof }) };
-    const isReviewed = quickChecksPass && passes(soFar) && counts(context, iteration, ended);
+    const isReviewed = quickChecksPass && passes(soFar) && isReviewDue(context, iteration, ended);
     const reviewed = isReviewed ? { review: await review(context, { iteration, runs, hasProof: proof !== null }) } : {};
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
@@ -73,7 +73,7 @@ const interruptedRun = (command: string): GateRun => ({
 });
 
 /** A review is expensive: a promise before --min-iterations ends nothing, so it needs none. */
-const counts = (
+const isReviewDue = (
   { plan }: Pick<RunContext, 'plan'>,
   iteration: number,
   { completionFound }: { readonly completionFound: boolean },

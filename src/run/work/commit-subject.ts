@@ -53,18 +53,21 @@ const sentenceEnd = /(?<=[.!?])\s(?=[\p{Lu}\d"'`(])/u;
 const saysSomething = (line: string): boolean =>
   line.split(/\s+/).filter((word) => /\p{L}/u.test(word)).length > 1 && !/[:|]$/.test(line);
 
-/** `All tests pass.`, `Let me know …` and `The docs are next.` do not say what was done, so a sentence before them is preferred. */
+/**
+ * `All tests pass.`, `Let me know …` and `The docs are next.` do not say what was done, so a sentence before them is
+ * preferred.
+ */
 const isRemark = (sentence: string): boolean =>
-  sentence.length <= maxRemark && (isResult(sentence) || isAnnouncement.test(sentence) || isAddressed.test(sentence));
+  sentence.length <= maxRemark && (isResult(sentence) || announcement.test(sentence) || address.test(sentence));
 
 const isResult = (sentence: string): boolean =>
   /^(?:all|the|both|every|everything|\d+)\b/i.test(sentence) &&
   /\b(?:pass|passes|passed|passing|green|done|complete|completed|finished)[.!]?$/i.test(sentence);
 
-const isAnnouncement =
-  /^(?:next|now|then|after that|afterwards|still|remaining|left|todo|to do|(?:what|all that) (?:remains|is left)|i will|i'll|i’ll|i am going to|i'm going to|i’m going to|we will|let me)\b|\b(?:is|are|comes?|follows?|remains?) (?:up )?next[.!]?$|\b(?:still )?(?:remains?|to do|to be done)[.!]?$/i;
+const announcement =
+  /^(?:next|after that|afterwards|still|remaining|todo|to do|(?:what|all that) (?:remains|is left)|(?:(?:now|then),? )?(?:i will|i'll|i’ll|i am going to|i'm going to|i’m going to|we will|let me))\b|\b(?:is|are|comes?|follows?|remains?) (?:up )?next[.!]?$|\b(?:remains?|to do|to be done)[.!]?$/i;
 
-const isAddressed = /^(?:feel free|please|ready|done)\b/i;
+const address = /^(?:feel free|please|ready|done)\b/i;
 
 const maxRemark = 80;
 

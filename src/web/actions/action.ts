@@ -3,8 +3,8 @@ import type { Action, DangerousKind } from '../api.ts';
 import { badRequest } from '../http/refusal.ts';
 
 /*
- * Actions as they come from a page. Every field is checked by a pattern, and the action is rejected if one is unknown or invalid:
- * a limit that was dropped would start a run without it.
+ * Actions as they come from a page. Every field is checked by a pattern, and the action is rejected if one is unknown or
+ * invalid: a limit that was dropped would start a run without it.
  */
 
 const patterns = {

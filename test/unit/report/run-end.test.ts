@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endAndReason, endOf, endText } from '../../../src/report/run-end.ts';
+import { endPredicate, endWithReason, endWord } from '../../../src/report/run-end.ts';
 
 test.each([
   ['limit', 'stopped at a limit', 'stopped at a limit'],
@@ -9,8 +9,8 @@ test.each([
   ['complete', 'is complete', 'complete'],
   ['queued', 'is queued', 'queued'],
 ])('the end of a run with the status %s', (status, withSubject, alone) => {
-  expect(endOf(status)).toBe(withSubject);
-  expect(endText(status)).toBe(alone);
+  expect(endPredicate(status)).toBe(withSubject);
+  expect(endWord(status)).toBe(alone);
 });
 
 test.each([
@@ -18,5 +18,5 @@ test.each([
   ['limit', '--until reached', '--until reached'],
   ['limit', null, 'stopped at a limit'],
 ])('the end of a run with its reason: %s, %s', (status, detail, text) => {
-  expect(endAndReason(status, detail)).toBe(text);
+  expect(endWithReason(status, detail)).toBe(text);
 });

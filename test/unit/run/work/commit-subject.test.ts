@@ -38,9 +38,12 @@ test.each([
   'I’ll write the tests now.',
   'I will write the tests.',
   "Now I'll write the tests.",
+  'Then I will write the tests.',
+  'Now, let me write the tests.',
   'Let me write the tests.',
   'Remaining: tests and docs.',
   'Still to do: the docs.',
+  'The docs are still to be done.',
   'The docs remain.',
 ])('what comes next is no subject: %s', (announcement) => {
   expect(subject(`Added GET /health. ${announcement}`)).toBe('Added GET /health');
@@ -51,6 +54,13 @@ test.each(['Now the parser reads dates', 'Next page links work in all lists'])(
   'takes work for work: %s',
   (sentence) => {
     expect(subject(`${sentence}.`)).toBe(sentence);
+  },
+);
+
+test.each(['Now the parser reads dates', 'Then I added the endpoint', 'Left-aligned the table'])(
+  'takes the last result for one: %s',
+  (sentence) => {
+    expect(subject(`Looked at the parser. ${sentence}.`)).toBe(sentence);
   },
 );
 

@@ -2,7 +2,7 @@ import type { AgentEvent } from '../../ralph/agent-events.ts';
 import { listAt, textAt } from '../json.ts';
 
 /** Shows the plans of a turn like calls of a todo tool, and each only when it has changed. */
-export const createPlan = () => {
+export const createPlanCalls = () => {
   let last = '';
   return (update: unknown): readonly AgentEvent[] => {
     const title = titleOf(listAt(update, 'entries'));
@@ -15,7 +15,7 @@ export const createPlan = () => {
   };
 };
 
-/** How far it is, and what is next. */
+/** How much is done, and what is in progress. */
 const titleOf = (entries: readonly unknown[]): string => {
   if (entries.length === 0) return '';
   const done = entries.filter((entry) => textAt(entry, 'status') === 'completed').length;

@@ -5,7 +5,7 @@ import type { AgentState } from './turn.ts';
 interface Consequence {
   /** What the user is told; null for nothing. */
   readonly notice: string | null;
-  /** Why the mode has to be given up; null if it has not. */
+  /** Why the mode has to be given up; null if it need not be. */
   readonly giveUp: string | null;
 }
 
@@ -15,17 +15,17 @@ const maxExits = 2;
 /** Counts the iterations in which an agent exited, during its turn or while it was idle after it. */
 export const createExits = (title: string, mode: AgentMode) => {
   let crashes = 0;
-  let departures = 0;
-  let isKnown = false;
+  let cleanExits = 0;
+  let isAnnounced = false;
 
   /** `state` is that after the last turn; null if there was none. */
   return (state: AgentState | null, { wasIdle }: { readonly wasIdle: boolean }): Consequence => {
     crashes = state?.type === 'crashed' ? crashes + 1 : 0;
-    departures = state?.type === 'left' && mode === 'warm' ? departures + 1 : 0;
+    cleanExits = state?.type === 'exited' && mode === 'warm' ? cleanExits + 1 : 0;
     if (crashes >= maxExits) return { notice: null, giveUp: `it exited in ${crashes} iterations in a row` };
-    if (departures >= maxExits && isKnown) return { notice: null, giveUp: null };
-    if (departures >= maxExits) {
-      isKnown = true;
+    if (cleanExits >= maxExits && isAnnounced) return { notice: null, giveUp: null };
+    if (cleanExits >= maxExits) {
+      isAnnounced = true;
       return { notice: `${title} does not stay running. It is started again for each iteration.`, giveUp: null };
     }
     const whyReplaced = state?.type === 'unhealthy' && mode === 'warm' ? state.why : null;

@@ -2,15 +2,15 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AgentMode } from '../../../../src/harness/agent-mode.ts';
-import { createProcesses, type Lifetime } from '../../../../src/harness/acp/processes.ts';
-import { recycleLimits } from '../../../../src/harness/acp/recycle.ts';
-import { createAcpDecoder } from '../../../../src/harness/acp/decoder.ts';
-import type { Harness } from '../../../../src/harness/harness.ts';
-import { createRedactor } from '../../../../src/secrets/redact.ts';
-import { processesWith } from '../../../support/processes.ts';
+import type { AgentMode } from '../../src/harness/agent-mode.ts';
+import { createProcesses, type Lifetime } from '../../src/harness/acp/processes.ts';
+import { recycleLimits } from '../../src/harness/acp/recycle.ts';
+import { createAcpDecoder } from '../../src/harness/acp/decoder.ts';
+import type { Harness } from '../../src/harness/harness.ts';
+import { createRedactor } from '../../src/secrets/redact.ts';
+import { processesWith } from '../support/processes.ts';
 
-const fixture = join(import.meta.dirname, '../../../fixtures/acp-agent.mjs');
+const fixture = join(import.meta.dirname, '../fixtures/acp-agent.mjs');
 
 const harness: Harness = {
   name: 'scripted',
@@ -80,18 +80,19 @@ describe.runIf(process.platform === 'linux')('the process of a warm agent', () =
     expect(processesWith(`HOME=${home}`)).toEqual([]);
   });
 
-  test.each<[string, Partial<typeof recycleLimits>, string]>([
-    ['iterations', { iterations: 1 }, 'it has run 1 iterations'],
-    ['memory', { memoryBytes: 1 }, 'it uses \\d+ MB of memory'],
-    ['growth', { memoryFactor: 0, memoryFloorBytes: 1 }, String.raw`it uses \d+ MB of memory, up from \d+ MB`],
-    ['age', { ageMs: 5000 }, 'it has been running for 6s'],
-    ['idle time', { idleMs: 6000, ageMs: Infinity }, 'it was idle for 6s'],
-  ])('ends at a limit: %s', async (_, limits, why) => {
+  test.each<[string, Partial<typeof recycleLimits>, number, string]>([
+    ['iterations', { iterations: 1 }, 6000, 'it has run 1 iterations'],
+    ['memory', { memoryBytes: 1 }, 6000, 'it uses \\d+ MB of memory'],
+    ['growth', { memoryFactor: 0, memoryFloorBytes: 1 }, 6000, String.raw`it uses \d+ MB of memory, up from \d+ MB`],
+    ['age', { ageMs: 5000 }, 6000, 'it has been running for 6s'],
+    // The limit is also that of a real timer, which must not end the agent first.
+    ['idle time', { idleMs: 3_600_000, ageMs: Infinity }, 3_600_001, 'it was idle for 1h'],
+  ])('ends at a limit: %s', async (_, limits, idleMs, why) => {
     let now = 0;
     const agent = open('warm', { limits: { ...recycleLimits, ...limits }, now: () => now });
 
     const first = await agent.turn();
-    now += 6000;
+    now += idleMs;
     const second = await agent.turn();
     await agent.close();
 

@@ -5,7 +5,7 @@ import { parseJsonText } from '../../text/json.ts';
 import type { AcpDetails, AcpStart } from '../harness.ts';
 import type { Usage } from '../../ralph/agent-events.ts';
 import { asObject, field, numberAt, parseObject, sum, textAt } from '../json.ts';
-import { opencodeProblem, opencodeUsage, unfinishedReason } from '../adapters/opencode.ts';
+import { opencodeProblem, opencodeUsage, unfinishedReason } from './opencode.ts';
 
 /**
  * `opencode acp` also listens on a port, by default always on the same one and without a password, so that every user of

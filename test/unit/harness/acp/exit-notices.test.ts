@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import type { AgentMode } from '../../../../src/harness/agent-mode.ts';
-import { createExits } from '../../../../src/harness/acp/exits.ts';
+import { createExits } from '../../../../src/harness/acp/exit-notices.ts';
 import type { AgentState } from '../../../../src/harness/acp/turn.ts';
 
 const states: Record<string, AgentState> = {
   healthy: { type: 'healthy' },
   timeout: { type: 'unhealthy', why: null },
   broken: { type: 'unhealthy', why: 'it broke' },
-  left: { type: 'left' },
+  exited: { type: 'exited' },
   crashed: { type: 'crashed' },
 };
 
 const replaced = 'Agent is restarted: it broke.';
 const idle = 'Agent is restarted: it exited between iterations.';
-const leaves = 'Agent does not stay running. It is started again for each iteration.';
+const doesNotStay = 'Agent does not stay running. It is started again for each iteration.';
 const gaveUp = 'gave up: it exited in 2 iterations in a row';
 
 test.each<[string, AgentMode, string[], (string | null)[]]>([
@@ -25,12 +25,12 @@ test.each<[string, AgentMode, string[], (string | null)[]]>([
   ['a crash, and one while idle', 'warm', ['crashed', 'crashed, idle'], [null, gaveUp]],
   ['two exits while idle', 'standby', ['crashed, idle', 'crashed, idle'], [idle, gaveUp]],
   [
-    'one that leaves each time, and once does not',
+    'one that exits each time, and once does not',
     'warm',
-    ['left', 'left, idle', 'left, idle', 'healthy', 'left', 'left'],
-    [null, leaves, null, null, null, null],
+    ['exited', 'exited, idle', 'exited, idle', 'healthy', 'exited', 'exited'],
+    [null, doesNotStay, null, null, null, null],
   ],
-  ['one that leaves in standby', 'standby', ['left', 'left', 'left'], [null, null, null]],
+  ['one that exits in standby', 'standby', ['exited', 'exited', 'exited'], [null, null, null]],
 ])('%s', (_, mode, iterations, expected) => {
   const exits = createExits('Agent', mode);
   const consequences = iterations.map((each) => {
