@@ -9,6 +9,8 @@ import type { ToolKind } from '../permissions/rule.ts';
 import { permissionKind } from '../permissions/tool-kind.ts';
 import { isShell } from '../../text/shell-names.ts';
 import type { PermissionRequest } from '../permissions/decide.ts';
+import { isBelow } from '../permissions/path-match.ts';
+import { isFolder, mayHoldSecrets } from './folder-facts.ts';
 import { namedIn } from './tool-calls.ts';
 
 /**
@@ -26,12 +28,18 @@ export const permissionRequest = (toolCall: unknown, announced: unknown, root: s
   const command = inputs.map(commandOf).find((each) => each !== null) ?? null;
   const folder = inputs.map((input) => firstText(input, workFolderKeys)).find((each) => each !== null) ?? null;
   const isInRoot = folder === null || linksOf(absoluteOf(folder, root)) === root;
+  const paths = [...new Set(absolute.map(linksOf))];
+  const namedPaths = absolute.map((path) => posix.normalize(path));
+  const folders = [...new Set([...paths, ...namedPaths])].filter(isFolder);
+  const reads = kind === 'read' || kind === 'search';
   return {
     kind,
     tool: tool ?? kind,
     title: calls.map((call) => textAt(call, 'title')).find((each) => each) ?? '',
-    paths: [...new Set(absolute.map(linksOf))],
-    namedPaths: absolute.map((path) => posix.normalize(path)),
+    paths,
+    namedPaths,
+    folders,
+    secretFolders: reads ? folders.filter((path) => isBelow(path, root) && mayHoldSecrets(path)) : [],
     // As if the text began with it: the rules for commands apply to the folder of the project.
     command: command === null || isInRoot ? command : `cd ${commandLine(folder)} && ${command}`,
     url: inputs.map((input) => firstText(input, ['url', 'uri'])).find((each) => each !== null) ?? null,

@@ -1,5 +1,5 @@
 import { hole, matches, mayMatch } from '../../text/wildcard.ts';
-import { isBelow, pathMatches, type Roots } from './path-match.ts';
+import { isBelow, mayMatchIn, pathMatches, type Roots } from './path-match.ts';
 import { withNested } from './nested-commands.ts';
 import { parseShell, type RunCommand, type ShellText, textOf } from './shell.ts';
 import { type PermissionRule, type PermissionRules, pathRules, type ToolKind } from './rule.ts';
@@ -14,6 +14,10 @@ export interface PermissionRequest {
   readonly paths: readonly string[];
   /** The same paths before their links were resolved. Deny rules are checked against both. */
   readonly namedPaths?: readonly string[];
+  /** Those of the paths that are folders. A deny rule for something in a folder also denies what is done with the folder. */
+  readonly folders?: readonly string[];
+  /** Those of the folders that contain a file that is not read without a rule. */
+  readonly secretFolders?: readonly string[];
   /** The text that a shell would run; null if it is not a command. */
   readonly command: string | null;
   /** The address that would be fetched; null if it is unknown. */
@@ -114,7 +118,12 @@ const isDenied = (facts: Facts, rule: PermissionRule, roots: Roots): boolean => 
       // A tool of an unknown kind may do anything with its files.
       const mayApply = isAbout(rule, facts.kind) || (facts.kind === 'other' && paths.length > 0);
       if (pattern === null) return mayApply;
-      return mayApply && paths.some((path) => pathMatches(pattern, path, { ...roots, ignoreCase: true }));
+      const options = { ...roots, ignoreCase: true };
+      return (
+        mayApply &&
+        (paths.some((path) => pathMatches(pattern, path, options)) ||
+          (facts.folders ?? []).some((folder) => mayMatchIn(pattern, folder, options)))
+      );
     }
   }
 };
@@ -164,14 +173,19 @@ const denied = (reason: string, suggestion: string | null): PermissionDecision =
   suggestion,
 });
 
-const pathsDecision = ({ kind, paths }: Facts, policy: PermissionPolicy): PermissionDecision => {
+const pathsDecision = ({ kind, paths, secretFolders = [] }: Facts, policy: PermissionPolicy): PermissionDecision => {
   const name = kind === 'read' || kind === 'search' ? 'Read' : kind === 'delete' ? 'Delete' : 'Edit';
   const rules = policy.allow.filter((rule) => rule.type === 'paths' && allowsKind(rule, kind));
   const whole = rules.find((rule) => rule.pattern === null);
   if (whole !== undefined) return allowedBy(whole);
   if (paths.length === 0) return denied(`it does not say which files it would ${kind}`, name);
   const deciding = paths.map((path) => rules.find((rule) => ruleAllows(rule.pattern!, path, kind, policy)));
-  const missing = paths.find((path, index) => deciding[index] === undefined && !isReadable(path, kind, policy));
+  const isReadable = (path: string) =>
+    (kind === 'read' || kind === 'search') &&
+    isBelow(path, policy.root) &&
+    !isSecret(path) &&
+    !secretFolders.includes(path);
+  const missing = paths.find((path, index) => deciding[index] === undefined && !isReadable(path));
   if (missing !== undefined)
     return denied(`no rule allows to ${kind} ${missing}`, `${name}(${patternFor(missing, policy)})`);
   const rule = deciding.find((each) => each !== undefined);
@@ -190,9 +204,8 @@ const ruleAllows = (pattern: string, path: string, kind: ToolKind, roots: Roots)
   pathMatches(pattern, path, { ...roots, ignoreCase: false }) ||
   (kind === 'search' && pathMatches(pattern, `${path}/${hole}`, { ...roots, ignoreCase: false }));
 
-/** Without a rule, an agent may read the project, except for files that usually contain passwords. */
-const isReadable = (path: string, kind: ToolKind, { root }: Roots): boolean =>
-  (kind === 'read' || kind === 'search') && isBelow(path, root) && !/\/\.env(?:\.(?!example$)[^/]*)?$/i.test(path);
+/** Files that usually contain passwords. An agent may read all other files of the project without a rule. */
+export const isSecret = (path: string): boolean => /\/\.env(?:\.(?!example$)[^/]*)?$/i.test(path);
 
 const patternFor = (path: string, { root }: Roots): string => {
   const escaped = (text: string) => text.replaceAll(/[\\*]/g, '?');

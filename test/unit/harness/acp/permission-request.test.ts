@@ -70,6 +70,16 @@ describe('paths', () => {
   });
 });
 
+test('folders are known, and whether a search in them would read .env files', () => {
+  mkdirSync(at('web/deep'), { recursive: true });
+  writeFileSync(at('web/deep/.env.local'), '');
+  writeFileSync(at('src/.env.example'), '');
+  const search = (path: string) => permissionRequest({ kind: 'search', rawInput: { path, pattern: 'S' } }, null, root);
+  expect(search('web')).toMatchObject({ folders: [at('web')], secretFolders: [at('web')] });
+  expect(search('src')).toMatchObject({ folders: [at('src')], secretFolders: [] });
+  expect(search('src/.env.example')).toMatchObject({ folders: [], secretFolders: [] });
+});
+
 describe('kinds, tools and commands', () => {
   const named = (toolName: string, rawInput: object) => ({ kind: 'other', rawInput, _meta: { x: { toolName } } });
   const rows: [string, unknown, unknown, object][] = [

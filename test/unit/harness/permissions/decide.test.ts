@@ -42,6 +42,8 @@ const request = (kind: ToolKind, facts: Partial<PermissionRequest> = {}): Permis
 const runs = (command: string) => request('execute', { tool: 'bash', command });
 const edits = (...paths: string[]) => request('edit', { paths });
 const reads = (...paths: string[]) => request('read', { paths });
+/** A request about folders. */
+const onFolders = (kind: ToolKind, ...paths: string[]) => request(kind, { paths, folders: paths });
 const decide = (asked: PermissionRequest, rules: Rules) => decidePermission(asked, policy(rules));
 
 describe('without rules', () => {
@@ -49,6 +51,12 @@ describe('without rules', () => {
     ['reading a file of the project', reads(`${root}/src/a.ts`), 'allow', null],
     ['reading the project itself', reads(root), 'allow', null],
     ['searching in the project', request('search', { paths: [`${root}/src`] }), 'allow', null],
+    [
+      'searching in a folder with .env',
+      request('search', { paths: [`${root}/web`], secretFolders: [`${root}/web`] }),
+      'deny',
+      'Read(./web)',
+    ],
     ['searching nowhere in particular', request('search'), 'deny', 'Read'],
     ['thinking', request('think'), 'allow', null],
     ['reading a file outside', reads('/etc/passwd'), 'deny', 'Read(//etc/passwd)'],
@@ -304,6 +312,23 @@ describe('deny rules', () => {
     ['Edit(.env)', request('move', { paths: [`${root}/a`, `${root}/.env`] }), 'deny'],
     ['Edit(.env)', request('edit', { paths: [`${root}/target`], namedPaths: [`${root}/.env`] }), 'deny'],
     ['Edit(.env)', request('other', { tool: 'mcp__fs__write', paths: [`${root}/.env`] }), 'deny'],
+    // A folder is all that is in it.
+    ['Delete(src/**)', onFolders('delete', `${root}/src`), 'deny'],
+    ['Delete(src/**)', onFolders('delete', root), 'deny'],
+    ['Delete(src/**)', onFolders('delete', '/home'), 'deny'],
+    ['Delete(src/**)', onFolders('delete', `${root}/lib`), 'allow'],
+    ['Delete(src/**)', onFolders('move', `${root}/src`), 'allow'],
+    ['Move(src/**)', onFolders('move', `${root}/src`), 'deny'],
+    ['Edit(src/keep/x)', onFolders('delete', `${root}/src`), 'deny'],
+    ['Edit(src/keep/x)', onFolders('move', `${root}/SRC`, `${root}/lib`), 'deny'],
+    ['Edit(src/keep/x)', onFolders('delete', `${root}/src/other`), 'allow'],
+    ['Edit(src/*/x)', onFolders('delete', `${root}/src/other`), 'deny'],
+    ['Edit(.env)', onFolders('delete', root), 'deny'],
+    ['Edit(.env)', request('delete', { paths: [`${root}/a.ts`] }), 'allow'],
+    ['Edit(//etc/hosts)', onFolders('delete', root), 'allow'],
+    ['Edit(~/notes/**)', onFolders('delete', '/home/me'), 'deny'],
+    ['Read(.env)', onFolders('search', `${root}/src`), 'deny'],
+    ['Read(src/secret)', onFolders('search', `${root}/lib`), 'allow'],
     ['Edit(.git)', edits(`${root}/.git/hooks/pre-commit`), 'deny'],
     ['Edit(**)', edits(`${root}/a`), 'deny'],
     ['Edit(**)', edits('/tmp/a'), 'allow'],
