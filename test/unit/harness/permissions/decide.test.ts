@@ -354,6 +354,55 @@ describe('deny rules', () => {
   });
 });
 
+describe('requests that say two things', () => {
+  const both = { allow: ['Bash(npm test)', 'Edit(src/**)'] };
+  const rows: [string, PermissionRequest, Rules, 'allow' | 'deny', rule: string | null][] = [
+    ['two commands', request('execute', { command: 'npm test', otherCommands: ['rm x'] }), both, 'deny', null],
+    [
+      'the same rule',
+      request('execute', { command: 'npm test', otherCommands: ['npm test'] }),
+      both,
+      'allow',
+      'Bash(npm test)',
+    ],
+    [
+      'a denied one',
+      request('execute', { command: 'a', otherCommands: ['rm x'] }),
+      { deny: ['Bash(rm:*)'] },
+      'deny',
+      'Bash(rm:*)',
+    ],
+    ['two kinds', request('read', { otherKinds: ['edit'], paths: [`${root}/a`] }), both, 'deny', null],
+    [
+      'a kind that is denied',
+      request('think', { otherKinds: ['edit'], paths: [`${root}/a`] }),
+      { deny: ['Edit'] },
+      'deny',
+      'Edit',
+    ],
+    [
+      'two allowed kinds',
+      request('edit', { otherKinds: ['read'], paths: [`${root}/src/a`] }),
+      both,
+      'allow',
+      'Edit(src/**)',
+    ],
+    ['unclear paths', request('edit', { paths: [`${root}/src/a`], unclearPaths: 'x' }), both, 'deny', null],
+    ['unclear paths, everything', request('edit', { unclearPaths: 'x' }), { allow: ['Edit'] }, 'allow', 'Edit'],
+    [
+      'unclear paths, denied',
+      request('edit', { unclearPaths: 'x' }),
+      { allow: ['Edit'], deny: ['Edit(.env)'] },
+      'deny',
+      'Edit(.env)',
+    ],
+    ['a thought about a file', request('think', { paths: [`${root}/a`] }), {}, 'deny', null],
+  ];
+  test.each(rows)('%s', (_, asked, rules, outcome, by) => {
+    expect(decide(asked, rules)).toMatchObject({ outcome, rule: by });
+  });
+});
+
 describe('allow rules for hosts and tools', () => {
   const rows: [string, PermissionRequest, 'allow' | 'deny'][] = [
     ['WebFetch', request('fetch'), 'allow'],
