@@ -78,7 +78,9 @@ export const optionFor = (
   options: readonly { readonly optionId: string; readonly kind: string }[],
 ): PermissionOutcome => {
   const kind = outcome === 'allow' ? 'allow_once' : 'reject_once';
-  const option = options.find((each) => each.kind === kind);
+  const isClear = ({ optionId }: { readonly optionId: string }) =>
+    options.every((each) => each.optionId !== optionId || each.kind === kind);
+  const option = options.find((each) => each.kind === kind && isClear(each));
   return option === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: option.optionId };
 };
 

@@ -511,6 +511,10 @@ describe('optionFor', () => {
     ['allow', [options[0]!], { outcome: 'cancelled' }],
     ['deny', options.slice(0, 3), { outcome: 'cancelled' }],
     ['deny', [], { outcome: 'cancelled' }],
+    // The same id for two kinds.
+    ['deny', [{ optionId: 'b', kind: 'reject_once' }, options[1]!], { outcome: 'cancelled' }],
+    ['allow', [options[1]!, { optionId: 'b', kind: 'allow_always' }], { outcome: 'cancelled' }],
+    ['deny', [options[3]!, options[3]!], { outcome: 'selected', optionId: 'd' }],
   ] as const)('%s', (outcome, given, expected) => {
     expect(optionFor({ outcome }, given)).toEqual(expected);
   });
