@@ -2,13 +2,16 @@ import { asObject, field, listAt, parseObject, textAt } from '../json.ts';
 import { typedRule } from '../permissions/remedy.ts';
 import type { DeniedRequest } from './log-lines.ts';
 import { permissionRequest } from './permission-request.ts';
-import { decidePermission, optionFor, type PermissionPolicy } from '../permissions/decide.ts';
+import { decidePermission, optionFor, type PermissionOutcome, type PermissionPolicy } from '../permissions/decide.ts';
 import { toolName } from './tool-calls.ts';
 
 export interface PermissionAnswers {
   /** Answers `session/request_permission`. Requests of other sessions are cancelled. */
   answer(params: unknown): object;
-  /** Takes a line of the agent: the input of a tool call is often announced before the permission is requested. */
+  /**
+   * Takes a line of the agent: the input of a tool call is often announced before the permission is requested. Updates of
+   * other sessions are ignored.
+   */
   observe(line: string): void;
 }
 
@@ -35,7 +38,9 @@ export const createPermissionAnswers = ({
   return {
     observe: (line) => {
       if (!line.startsWith('{') || !line.includes('"toolCallId"')) return;
-      const update = asObject(field(parseObject(line), 'params', 'update'));
+      const params = field(parseObject(line), 'params');
+      if (session() === null || textAt(params, 'sessionId') !== session()) return;
+      const update = asObject(field(params, 'update'));
       const id = textAt(update, 'toolCallId');
       if (update === null || id === null) return;
       if (update.status === 'completed' || update.status === 'failed') announced.delete(id);
@@ -48,20 +53,35 @@ export const createPermissionAnswers = ({
       const known = announced.get(id ?? '') ?? null;
       const request = permissionRequest(call, known, policy.root);
       const decision = decidePermission(request, policy);
-      if (decision.outcome === 'deny') {
+      const options = optionsIn(params);
+      const outcome = optionFor(decision, options);
+      const reason = decision.outcome === 'deny' ? decision.reason : whyNotAllowed(outcome, options);
+      if (reason !== null) {
         const tool = toolName({ ...known, title: known?.title ?? request.tool });
-        const byRule = decision.rule === null ? {} : { byRule: true as const };
+        const byRule = decision.outcome === 'allow' || decision.rule === null ? {} : { byRule: true as const };
         const rule = decision.suggestion === null || isReview ? null : typedRule(decision.suggestion);
         const add = rule === null ? {} : { add: rule };
-        onDenied({ id, tool, title: request.title, reason: decision.reason, ...byRule, ...add });
+        onDenied({ id, tool, title: request.title, reason, ...byRule, ...add });
       }
-      return { outcome: optionFor(decision, optionsIn(params)) };
+      return { outcome };
     },
   };
 };
 
+/** Returns why a request that is allowed is cancelled; null if it is not. */
+const whyNotAllowed = (
+  { outcome }: PermissionOutcome,
+  options: readonly { readonly kind: string }[],
+): string | null => {
+  if (outcome === 'selected') return null;
+  return options.some(({ kind }) => kind === 'allow_always')
+    ? 'it offers only to allow for ever'
+    : 'it offers no option to allow once';
+};
+
+/** An option without a kind is never chosen, but another one may have the same id. */
 const optionsIn = (params: unknown) =>
   listAt(params, 'options').flatMap((each) => {
-    const [optionId, kind] = [textAt(each, 'optionId'), textAt(each, 'kind')];
-    return optionId === null || kind === null ? [] : [{ optionId, kind }];
+    const optionId = textAt(each, 'optionId');
+    return optionId === null ? [] : [{ optionId, kind: textAt(each, 'kind') ?? '' }];
   });

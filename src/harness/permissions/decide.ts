@@ -1,11 +1,13 @@
 import { hole, matches, mayMatch } from '../../text/wildcard.ts';
-import { isBelow, pathMatches, type Roots } from './path-match.ts';
+import { isBelow, mayMatchIn, pathMatches, type Roots } from './path-match.ts';
 import { withNested } from './nested-commands.ts';
 import { parseShell, type RunCommand, type ShellText, textOf } from './shell.ts';
 import { type PermissionRule, type PermissionRules, pathRules, type ToolKind } from './rule.ts';
 
 export interface PermissionRequest {
   readonly kind: ToolKind;
+  /** Other kinds that the agent says it has. It is allowed only if it is allowed as each of them. */
+  readonly otherKinds?: readonly ToolKind[];
   /** The name of the tool; never text of the model. */
   readonly tool: string;
   /** For messages only. It may contain text of the model, so nothing is decided by it. */
@@ -14,8 +16,16 @@ export interface PermissionRequest {
   readonly paths: readonly string[];
   /** The same paths before their links were resolved. Deny rules are checked against both. */
   readonly namedPaths?: readonly string[];
+  /** Why the request may be about further files; null if it is not. */
+  readonly unclearPaths?: string | null;
+  /** Those of the paths that are folders. A deny rule for something in a folder also denies what is done with the folder. */
+  readonly folders?: readonly string[];
+  /** Those of the folders that contain a file that is not read without a rule. */
+  readonly secretFolders?: readonly string[];
   /** The text that a shell would run; null if it is not a command. */
   readonly command: string | null;
+  /** Further texts. All must be allowed. */
+  readonly otherCommands?: readonly string[];
   /** The address that would be fetched; null if it is unknown. */
   readonly url?: string | null;
 }
@@ -37,6 +47,16 @@ export interface PermissionDecision {
 
 /** Decides about one request. Deny rules win. Pure: the caller resolves links. */
 export const decidePermission = (request: PermissionRequest, policy: PermissionPolicy): PermissionDecision => {
+  const decisions = [request.kind, ...(request.otherKinds ?? [])].flatMap((kind) =>
+    [request.command, ...(request.otherCommands ?? [])].map((command) =>
+      decideOne({ ...request, kind, command }, policy),
+    ),
+  );
+  const isDenial = ({ outcome }: PermissionDecision) => outcome === 'deny';
+  return decisions.find((each) => isDenial(each) && each.rule !== null) ?? decisions.find(isDenial) ?? decisions[0]!;
+};
+
+const decideOne = (request: PermissionRequest, policy: PermissionPolicy): PermissionDecision => {
   const shell = request.command === null ? null : parseShell(request.command);
   const facts = { ...request, shell, started: shell && withNested(shell) };
   const denied = denialOf(facts, policy);
@@ -51,14 +71,16 @@ export type PermissionOutcome =
 
 /**
  * Chooses the option for a decision by its kind, never by its name, and never one that is remembered: some agents keep
- * `allow_always` for later sessions. Without a suitable option the request is cancelled.
+ * `allow_always` for later sessions. Never one whose id also stands for another kind. Without a suitable option the request is cancelled.
  */
 export const optionFor = (
   { outcome }: Pick<PermissionDecision, 'outcome'>,
   options: readonly { readonly optionId: string; readonly kind: string }[],
 ): PermissionOutcome => {
   const kind = outcome === 'allow' ? 'allow_once' : 'reject_once';
-  const option = options.find((each) => each.kind === kind);
+  const isClear = ({ optionId }: { readonly optionId: string }) =>
+    options.every((each) => each.optionId !== optionId || each.kind === kind);
+  const option = options.find((each) => each.kind === kind && isClear(each));
   return option === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: option.optionId };
 };
 
@@ -92,6 +114,7 @@ const whyUnchecked = (facts: Facts, rule: PermissionRule): string | null => {
       if (!isCommand(facts)) return null;
       return facts.started === null ? 'the request does not contain the command' : facts.started.hidden;
     case 'paths':
+      if (facts.unclearPaths && (isAbout(rule, facts.kind) || facts.kind === 'other')) return facts.unclearPaths;
       return isAbout(rule, facts.kind) && facts.paths.length === 0 && facts.command === null
         ? 'the request does not name the files'
         : null;
@@ -114,7 +137,12 @@ const isDenied = (facts: Facts, rule: PermissionRule, roots: Roots): boolean => 
       // A tool of an unknown kind may do anything with its files.
       const mayApply = isAbout(rule, facts.kind) || (facts.kind === 'other' && paths.length > 0);
       if (pattern === null) return mayApply;
-      return mayApply && paths.some((path) => pathMatches(pattern, path, { ...roots, ignoreCase: true }));
+      const options = { ...roots, ignoreCase: true };
+      return (
+        mayApply &&
+        (paths.some((path) => pathMatches(pattern, path, options)) ||
+          (facts.folders ?? []).some((folder) => mayMatchIn(pattern, folder, options)))
+      );
     }
   }
 };
@@ -134,7 +162,8 @@ const allowanceOf = (facts: Facts, policy: PermissionPolicy): PermissionDecision
   if (isCommand(facts)) return commandDecision(facts, policy);
   switch (facts.kind) {
     case 'think':
-      return allowed('thinking has no effect');
+      if (facts.paths.length === 0 && !facts.unclearPaths) return allowed('thinking has no effect');
+      return denied(`no rule allows the tool ${facts.tool}`, `Tool(${facts.tool})`);
     case 'read':
     case 'search':
     case 'edit':
@@ -164,14 +193,23 @@ const denied = (reason: string, suggestion: string | null): PermissionDecision =
   suggestion,
 });
 
-const pathsDecision = ({ kind, paths }: Facts, policy: PermissionPolicy): PermissionDecision => {
+const pathsDecision = (
+  { kind, paths, unclearPaths, secretFolders = [] }: Facts,
+  policy: PermissionPolicy,
+): PermissionDecision => {
   const name = kind === 'read' || kind === 'search' ? 'Read' : kind === 'delete' ? 'Delete' : 'Edit';
   const rules = policy.allow.filter((rule) => rule.type === 'paths' && allowsKind(rule, kind));
   const whole = rules.find((rule) => rule.pattern === null);
   if (whole !== undefined) return allowedBy(whole);
   if (paths.length === 0) return denied(`it does not say which files it would ${kind}`, name);
+  if (unclearPaths) return denied(unclearPaths, name);
   const deciding = paths.map((path) => rules.find((rule) => ruleAllows(rule.pattern!, path, kind, policy)));
-  const missing = paths.find((path, index) => deciding[index] === undefined && !isReadable(path, kind, policy));
+  const isReadable = (path: string) =>
+    (kind === 'read' || kind === 'search') &&
+    isBelow(path, policy.root) &&
+    !isSecret(path) &&
+    !secretFolders.includes(path);
+  const missing = paths.find((path, index) => deciding[index] === undefined && !isReadable(path));
   if (missing !== undefined)
     return denied(`no rule allows to ${kind} ${missing}`, `${name}(${patternFor(missing, policy)})`);
   const rule = deciding.find((each) => each !== undefined);
@@ -190,9 +228,8 @@ const ruleAllows = (pattern: string, path: string, kind: ToolKind, roots: Roots)
   pathMatches(pattern, path, { ...roots, ignoreCase: false }) ||
   (kind === 'search' && pathMatches(pattern, `${path}/${hole}`, { ...roots, ignoreCase: false }));
 
-/** Without a rule, an agent may read the project, except for files that usually contain passwords. */
-const isReadable = (path: string, kind: ToolKind, { root }: Roots): boolean =>
-  (kind === 'read' || kind === 'search') && isBelow(path, root) && !/\/\.env(?:\.(?!example$)[^/]*)?$/i.test(path);
+/** Files that usually contain passwords. An agent may read all other files of the project without a rule. */
+export const isSecret = (path: string): boolean => /\/\.env(?:\.(?!example$)[^/]*)?$/i.test(path);
 
 const patternFor = (path: string, { root }: Roots): string => {
   const escaped = (text: string) => text.replaceAll(/[\\*]/g, '?');
@@ -237,7 +274,8 @@ const commandDecision = ({ shell }: Facts, policy: PermissionPolicy): Permission
 const missingCommand = (command: RunCommand): PermissionDecision => {
   const text = textOf(command).replaceAll(hole, '*');
   if (command.writes) return denied(`no rule can allow a command that writes to a file by itself: ${text}`, 'Bash');
-  if (command.assigns) return denied(`no rule can allow a command that sets variables: ${text}`, 'Bash');
+  if (command.assigns)
+    return denied(`no rule can allow a command that sets variables${text === '' ? '' : `: ${text}`}`, 'Bash');
   return denied(`no rule allows the command: ${text}`, `Bash(${text})`);
 };
 

@@ -21,12 +21,31 @@ export const pathMatches = (
   path: string,
   { root, home, ignoreCase }: Roots & MatchOptions,
 ): boolean => {
-  const normal = (text: string) => (ignoreCase ? text.toLowerCase() : text).normalize('NFC');
+  const normal = normalizer(ignoreCase);
   const { base, rest } = anchored(pattern, home);
   const folder = base === 'project' ? root : base;
   if (folder === null) return false;
   const below = relativeTo(normal(folder), normal(path));
-  return below !== null && segmentsMatch(normal(rest).split('/'), below === '' ? [] : below.split('/'));
+  return below !== null && segmentsMatch(wantedOf(normal(rest)), namesOf(below));
+};
+
+/** Returns whether something in a folder may match, regardless of what is in it now. Takes what `pathMatches` takes. */
+export const mayMatchIn = (
+  pattern: string,
+  path: string,
+  { root, home, ignoreCase }: Roots & MatchOptions,
+): boolean => {
+  const normal = normalizer(ignoreCase);
+  const { base, rest } = anchored(pattern, home);
+  const folder = base === 'project' ? root : base;
+  if (folder === null) return false;
+  if (isBelow(normal(folder), normal(path))) return true;
+  const below = relativeTo(normal(folder), normal(path));
+  if (below === null) return false;
+  const wanted = wantedOf(normal(rest));
+  return namesOf(below)
+    .reduce((state, name) => afterName(wanted, state, name), startOf(wanted))
+    .includes(1);
 };
 
 /** Returns whether a path is the folder or in it. */
@@ -49,26 +68,47 @@ const anchored = (pattern: string, home: string | null): { base: 'project' | (st
 /** Without a slash at the end, and without doubled ones. */
 const trimmed = (pattern: string): string => posix.join('/', pattern).slice(1).replace(/\/$/, '');
 
+const normalizer = (ignoreCase: boolean) => (text: string) => (ignoreCase ? text.toLowerCase() : text).normalize('NFC');
+
+const wantedOf = (pattern: string): string[] => pattern.split('/').filter((each) => each !== '');
+
+const namesOf = (path: string): string[] => (path === '' ? [] : path.split('/'));
+
 /** `**` stands for any number of folders. The end of the pattern also matches all that is below. */
-const segmentsMatch = (patterns: readonly string[], names: readonly string[]): boolean => {
-  const wanted = patterns.filter((each) => each !== '');
+const segmentsMatch = (wanted: readonly string[], names: readonly string[]): boolean => {
   const last = wanted.length - 1;
   // "src/**" is what is below src, not src itself.
   const needsMore = last > 0 && wanted[last] === '**';
-  /** For each number of patterns: whether they match the names so far. */
-  let state = new Uint8Array(wanted.length + 1);
-  state[0] = 1;
+  let state = startOf(wanted);
   for (const name of [...names, null]) {
-    for (const [index, pattern] of wanted.entries()) if (pattern === '**' && state[index]) state[index + 1] = 1;
     if (needsMore ? name !== null && state[last] : state[wanted.length]) return true;
     if (name === null) return false;
-    const next = new Uint8Array(wanted.length + 1);
-    for (const [index, pattern] of wanted.entries()) {
-      if (!state[index]) continue;
-      if (pattern === '**') next[index] = 1;
-      else if (matches(pattern, name)) next[index + 1] = 1;
-    }
-    state = next;
+    state = afterName(wanted, state, name);
   }
   return false;
+};
+
+/** For each number of patterns: 1 if they match the names so far. */
+type State = Uint8Array;
+
+const startOf = (wanted: readonly string[]): State => {
+  const state = new Uint8Array(wanted.length + 1);
+  state[0] = 1;
+  return withFolders(wanted, state);
+};
+
+const afterName = (wanted: readonly string[], state: State, name: string): State => {
+  const next = new Uint8Array(wanted.length + 1);
+  for (const [index, pattern] of wanted.entries()) {
+    if (!state[index]) continue;
+    if (pattern === '**') next[index] = 1;
+    else if (matches(pattern, name)) next[index + 1] = 1;
+  }
+  return withFolders(wanted, next);
+};
+
+/** `**` also stands for no folder. */
+const withFolders = (wanted: readonly string[], state: State): State => {
+  for (const [index, pattern] of wanted.entries()) if (pattern === '**' && state[index]) state[index + 1] = 1;
+  return state;
 };

@@ -42,6 +42,8 @@ const request = (kind: ToolKind, facts: Partial<PermissionRequest> = {}): Permis
 const runs = (command: string) => request('execute', { tool: 'bash', command });
 const edits = (...paths: string[]) => request('edit', { paths });
 const reads = (...paths: string[]) => request('read', { paths });
+/** A request about folders. */
+const onFolders = (kind: ToolKind, ...paths: string[]) => request(kind, { paths, folders: paths });
 const decide = (asked: PermissionRequest, rules: Rules) => decidePermission(asked, policy(rules));
 
 describe('without rules', () => {
@@ -49,6 +51,12 @@ describe('without rules', () => {
     ['reading a file of the project', reads(`${root}/src/a.ts`), 'allow', null],
     ['reading the project itself', reads(root), 'allow', null],
     ['searching in the project', request('search', { paths: [`${root}/src`] }), 'allow', null],
+    [
+      'searching in a folder with .env',
+      request('search', { paths: [`${root}/web`], secretFolders: [`${root}/web`] }),
+      'deny',
+      'Read(./web)',
+    ],
     ['searching nowhere in particular', request('search'), 'deny', 'Read'],
     ['thinking', request('think'), 'allow', null],
     ['reading a file outside', reads('/etc/passwd'), 'deny', 'Read(//etc/passwd)'],
@@ -304,6 +312,23 @@ describe('deny rules', () => {
     ['Edit(.env)', request('move', { paths: [`${root}/a`, `${root}/.env`] }), 'deny'],
     ['Edit(.env)', request('edit', { paths: [`${root}/target`], namedPaths: [`${root}/.env`] }), 'deny'],
     ['Edit(.env)', request('other', { tool: 'mcp__fs__write', paths: [`${root}/.env`] }), 'deny'],
+    // A folder is all that is in it.
+    ['Delete(src/**)', onFolders('delete', `${root}/src`), 'deny'],
+    ['Delete(src/**)', onFolders('delete', root), 'deny'],
+    ['Delete(src/**)', onFolders('delete', '/home'), 'deny'],
+    ['Delete(src/**)', onFolders('delete', `${root}/lib`), 'allow'],
+    ['Delete(src/**)', onFolders('move', `${root}/src`), 'allow'],
+    ['Move(src/**)', onFolders('move', `${root}/src`), 'deny'],
+    ['Edit(src/keep/x)', onFolders('delete', `${root}/src`), 'deny'],
+    ['Edit(src/keep/x)', onFolders('move', `${root}/SRC`, `${root}/lib`), 'deny'],
+    ['Edit(src/keep/x)', onFolders('delete', `${root}/src/other`), 'allow'],
+    ['Edit(src/*/x)', onFolders('delete', `${root}/src/other`), 'deny'],
+    ['Edit(.env)', onFolders('delete', root), 'deny'],
+    ['Edit(.env)', request('delete', { paths: [`${root}/a.ts`] }), 'allow'],
+    ['Edit(//etc/hosts)', onFolders('delete', root), 'allow'],
+    ['Edit(~/notes/**)', onFolders('delete', '/home/me'), 'deny'],
+    ['Read(.env)', onFolders('search', `${root}/src`), 'deny'],
+    ['Read(src/secret)', onFolders('search', `${root}/lib`), 'allow'],
     ['Edit(.git)', edits(`${root}/.git/hooks/pre-commit`), 'deny'],
     ['Edit(**)', edits(`${root}/a`), 'deny'],
     ['Edit(**)', edits('/tmp/a'), 'allow'],
@@ -326,6 +351,55 @@ describe('deny rules', () => {
     // Deny wins over allow, in any order.
     const everything = ['Bash', 'Edit', 'Read', 'WebFetch', 'Tool(*)'];
     expect(decide(asked, { deny: [text], allow: everything }).outcome).toBe(outcome);
+  });
+});
+
+describe('requests that say two things', () => {
+  const both = { allow: ['Bash(npm test)', 'Edit(src/**)'] };
+  const rows: [string, PermissionRequest, Rules, 'allow' | 'deny', rule: string | null][] = [
+    ['two commands', request('execute', { command: 'npm test', otherCommands: ['rm x'] }), both, 'deny', null],
+    [
+      'the same rule',
+      request('execute', { command: 'npm test', otherCommands: ['npm test'] }),
+      both,
+      'allow',
+      'Bash(npm test)',
+    ],
+    [
+      'a denied one',
+      request('execute', { command: 'a', otherCommands: ['rm x'] }),
+      { deny: ['Bash(rm:*)'] },
+      'deny',
+      'Bash(rm:*)',
+    ],
+    ['two kinds', request('read', { otherKinds: ['edit'], paths: [`${root}/a`] }), both, 'deny', null],
+    [
+      'a kind that is denied',
+      request('think', { otherKinds: ['edit'], paths: [`${root}/a`] }),
+      { deny: ['Edit'] },
+      'deny',
+      'Edit',
+    ],
+    [
+      'two allowed kinds',
+      request('edit', { otherKinds: ['read'], paths: [`${root}/src/a`] }),
+      both,
+      'allow',
+      'Edit(src/**)',
+    ],
+    ['unclear paths', request('edit', { paths: [`${root}/src/a`], unclearPaths: 'x' }), both, 'deny', null],
+    ['unclear paths, everything', request('edit', { unclearPaths: 'x' }), { allow: ['Edit'] }, 'allow', 'Edit'],
+    [
+      'unclear paths, denied',
+      request('edit', { unclearPaths: 'x' }),
+      { allow: ['Edit'], deny: ['Edit(.env)'] },
+      'deny',
+      'Edit(.env)',
+    ],
+    ['a thought about a file', request('think', { paths: [`${root}/a`] }), {}, 'deny', null],
+  ];
+  test.each(rows)('%s', (_, asked, rules, outcome, by) => {
+    expect(decide(asked, rules)).toMatchObject({ outcome, rule: by });
   });
 });
 
@@ -437,6 +511,10 @@ describe('optionFor', () => {
     ['allow', [options[0]!], { outcome: 'cancelled' }],
     ['deny', options.slice(0, 3), { outcome: 'cancelled' }],
     ['deny', [], { outcome: 'cancelled' }],
+    // The same id for two kinds.
+    ['deny', [{ optionId: 'b', kind: 'reject_once' }, options[1]!], { outcome: 'cancelled' }],
+    ['allow', [options[1]!, { optionId: 'b', kind: 'allow_always' }], { outcome: 'cancelled' }],
+    ['deny', [options[3]!, options[3]!], { outcome: 'selected', optionId: 'd' }],
   ] as const)('%s', (outcome, given, expected) => {
     expect(optionFor({ outcome }, given)).toEqual(expected);
   });
