@@ -270,7 +270,7 @@ describe('the log of a turn with an ACP agent', () => {
       { type: 'tool', tool: 'task', title: '' },
       expect.objectContaining({ type: 'usage', inputTokens: 5 }),
       { type: 'reasoning', text: part },
-      { type: 'tool-result', tool: 'task', failed: false },
+      { type: 'tool-result', tool: 'task', failed: false, subagent: true },
     ]);
     // Words of the agent itself, between those of a subagent that works beside it, are one message.
     const own = { claudeCode: { parentToolUseId: null }, parentToolCallId: null };
@@ -280,6 +280,27 @@ describe('the log of a turn with an ACP agent', () => {
       { type: 'reasoning' },
       unfinished('no message'),
     ]);
+  });
+
+  test.each<[string, object, boolean]>([
+    ['a title', { title: 'task', kind: 'other' }, true],
+    ['a name', { title: 'Find the bug', name: 'Agent' }, true],
+    ['a name in _meta', { title: 'Find the bug', _meta: { claudeCode: { toolName: 'Task' } } }, true],
+    ['an input', { title: 'Find the bug', kind: 'other', rawInput: { agent_type: 'explore' } }, true],
+    ['another input', { title: 'Find the bug', kind: 'think', rawInput: { subagent_type: 'general' } }, true],
+    ['a name of another tool', { title: 'task_list', kind: 'other' }, false],
+    ['an input of a command', { title: 'task', kind: 'execute', rawInput: { command: 'task' } }, false],
+  ])('knows the call of a subagent by %s', (_, call, isSubagent) => {
+    const ends = [change('1', { status: 'in_progress' }), change('1', { status: 'completed' })];
+    const [result] = decode(prompt, tool('1', { status: 'pending', ...call }), ...ends, done).filter(
+      ({ type }) => type === 'tool-result',
+    );
+    expect(result).toEqual({
+      type: 'tool-result',
+      tool: expect.any(String),
+      failed: false,
+      ...(isSubagent && { subagent: true }),
+    });
   });
 
   test('does not take zero for the usage of a turn that was cancelled or failed', () => {
