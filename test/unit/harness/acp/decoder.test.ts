@@ -292,9 +292,8 @@ describe('the log of a turn with an ACP agent', () => {
     ['an input of a command', { title: 'task', kind: 'execute', rawInput: { command: 'task' } }, false],
   ])('knows the call of a subagent by %s', (_, call, isSubagent) => {
     const ends = [change('1', { status: 'in_progress' }), change('1', { status: 'completed' })];
-    const [result] = decode(prompt, tool('1', { status: 'pending', ...call }), ...ends, done).filter(
-      ({ type }) => type === 'tool-result',
-    );
+    const events = decode(prompt, tool('1', { status: 'pending', ...call }), ...ends, done);
+    const result = events.find(({ type }) => type === 'tool-result');
     expect(result).toEqual({
       type: 'tool-result',
       tool: expect.any(String),
