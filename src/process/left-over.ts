@@ -49,6 +49,14 @@ export const endLeftOver = async (tag: string, baseline: Baseline, graceMs = def
   return { ended, kept: sortOut(tag, baseline).kept, mayHaveServed };
 };
 
+/** Ends those of these processes that still run, with their descendants. Linux only. */
+export const endProcesses = ({ processes }: Baseline, graceMs = defaultGraceMs): Promise<number> =>
+  terminateAll(() => {
+    const all = readProcesses();
+    const running = [...processes].filter(([pid, start]) => all.get(pid)?.start === start).map(([pid]) => pid);
+    return [...new Set(running.flatMap((pid) => [pid, ...descendantsOf(pid, all)]))];
+  }, graceMs);
+
 const defaultGraceMs = 1000;
 
 /** Processes with the tag, and their descendants, which may have dropped it. */

@@ -4,8 +4,15 @@ export type AgentEvent =
   | { readonly type: 'text'; readonly text: string; readonly plain: boolean }
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'tool'; readonly tool: string; readonly title: string }
-  /** `denied`: the call was not permitted. */
-  | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean; readonly denied?: true }
+  | {
+      readonly type: 'tool-result';
+      readonly tool: string;
+      readonly failed: boolean;
+      /** The call was not permitted. */
+      readonly denied?: true;
+      /** A subagent worked in it, and may have said what came as messages of the agent until now. */
+      readonly subagent?: true;
+    }
   /**
    * A tool or permission was denied. Not an error: the agent may continue. It may come from stderr, so its position
    * among the events means nothing.

@@ -88,6 +88,8 @@ const observe = (seen: Observation, event: AgentEvent): void => {
       seen.error ??= errorOf(event);
       return;
     case 'tool-result':
+      if (event.subagent) speech.discardMessage();
+      return;
     case 'denied':
     case 'reasoning':
     case 'stderr':

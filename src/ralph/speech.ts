@@ -53,6 +53,12 @@ export const createSpeech = (
     endMessage(): void {
       hasEnded = true;
     },
+    /** The last message may have been that of a subagent. */
+    discardMessage(): void {
+      inMessages.startMessage('the agent waited for a subagent, which may have said it');
+      lastMessage.clear();
+      hasEnded = true;
+    },
     promised: () => inMessages.judge().found,
     judge: (structured: boolean) => (structured ? inMessages : inPlainText).judge(),
     handover: (structured: boolean): string | null =>

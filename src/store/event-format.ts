@@ -70,6 +70,7 @@ const agentEvent: Shape<AgentEvent> = named(
       tool: required(text),
       failed: required(boolean),
       denied: droppedIfInvalid(yes),
+      subagent: droppedIfInvalid(yes),
     }),
     denied: object<Fields<AgentEvent, 'denied'>>({
       tool: required(text),

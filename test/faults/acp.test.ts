@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createAcpDecoder } from '../../src/harness/acp/decoder.ts';
+import type { AgentMode } from '../../src/harness/agent-mode.ts';
 import type { AgentEvent } from '../../src/ralph/agent-events.ts';
+import { processStart } from '../../src/process/start-time.ts';
 import { createAcpProject } from '../support/acp.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
@@ -11,6 +13,10 @@ import { change } from '../support/project.ts';
 const go = ['ralph', 'Go.', '--change', change, '--retry-delay', '0s', '--max-stalled', 'unlimited'];
 const warm = [...go, '--agent-mode', 'warm'];
 const linux = process.platform === 'linux';
+
+const untilForked = 'until grep -q forked "$HOME/acp-seen.jsonl"; do sleep 0.02; done';
+/** Into a session of its own. */
+const untilMoved = 'until [ -e "$HOME/acp-moved" ]; do sleep 0.02; done';
 
 describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
   test('does not make a promise count that is not its last message, and leaves nothing running', async () => {
@@ -69,6 +75,40 @@ describe.runIf(linux)('an agent that breaks the rules of ACP', () => {
     expect(project.history().map(({ gate }) => gate!.runs.map(({ exitCode }) => exitCode))).toEqual([[1], [0]]);
     expect(project.seen().filter(({ boot }) => boot)).toHaveLength(2);
     expect(result.stderr).not.toContain('is restarted');
+  });
+
+  test.each([
+    ['is started after the answer', 'forks late', 'true'],
+    // It counts as a helper of the agent until then.
+    ['has no session of its own until the answer', 'forks slowly', `touch "$HOME/acp-go"; ${untilMoved}`],
+  ])('leaves no tool to a later iteration that %s', async (_, turn, verify) => {
+    const project = createAcpProject({ turns: [turn, 'looks', 'looks', 'complete'] });
+    const result = await project.spool(...warm, '--verify-each', '--verify', `${untilForked}; ${verify}`);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.seen().flatMap(({ isRunning }) => isRunning ?? [])).toEqual([false, false]);
+  });
+
+  test.each<[string, string, AgentMode]>([
+    ['Ctrl-C', 'forks unmarked', 'warm'],
+    ['Ctrl-C', 'forks unmarked', 'cold'],
+    ['a timeout', 'forks unmarked', 'warm'],
+    ['a normal end', 'forks unmarked late', 'warm'],
+    ['a normal end after which it starts one', 'forks slowly', 'warm'],
+  ])('leaves no tool without a mark after %s: %s, %s', async (end, turn, mode) => {
+    const project = createAcpProject({ turns: [turn] });
+    const moves = turn === 'forks slowly' ? `; touch "$HOME/acp-go"; ${untilMoved}` : '';
+    const verify = end.startsWith('a normal end') ? ['--verify', `${untilForked}${moves}`, '--verify-each'] : [];
+    const timeout = end === 'a timeout' ? '2s' : '1m';
+    const limits = ['--iteration-timeout', timeout, '--max-iterations', '1', '--stop-grace', '500ms'];
+
+    const loop = project.start([...go, '--agent-mode', mode, ...limits, ...verify]);
+    const forked = () => project.seen().find((each) => each.forked)?.forked as number | undefined;
+    await eventually(() => forked() !== undefined, 'the tool', 60_000);
+    if (end === 'Ctrl-C') loop.kill('SIGINT');
+    await loop.result;
+
+    expect(processStart(forked()!)).toBeNull();
   });
 
   test('fails an iteration in which it dies, and runs cold after two in a row', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { endLeftOver, takeBaseline } from '../../src/process/left-over.ts';
+import { endLeftOver, endProcesses, takeBaseline } from '../../src/process/left-over.ts';
 import { memoryOf } from '../../src/process/memory.ts';
 import { processStart } from '../../src/process/start-time.ts';
 import { tagVariable } from '../../src/process/tree.ts';
@@ -162,6 +162,21 @@ describe.runIf(process.platform === 'linux')('helpers of the agent survive', () 
 
     expect(isRunning(left)).toBe(false);
     expect(isRunning(agent.pid)).toBe(true);
+  });
+
+  test('what is noted is ended when the agent is gone, unless its ID was reused', async () => {
+    const agent = await startAgent();
+    const script = 'setsid env -i sh -c "echo left \\$\\$; sleep 1000; true"; true';
+    const left = await agent.start('left', tool(script), { detached: true });
+    const { processes } = takeBaseline(agent.tag);
+    process.kill(agent.pid, 'SIGKILL');
+    await eventually(() => !isRunning(agent.pid), 'the agent to exit');
+
+    expect(processes.has(left)).toBe(true);
+    expect(await endProcesses({ processes: new Map([[left, 'an earlier start']]) })).toBe(0);
+    expect(isRunning(left)).toBe(true);
+    expect(await endProcesses({ processes })).toBeGreaterThan(1);
+    expect([...processes.keys()].filter(isRunning)).toEqual([]);
   });
 
   test('processes of another tag are never touched', async () => {

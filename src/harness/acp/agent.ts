@@ -13,12 +13,12 @@ import type { SessionScope } from '../session.ts';
 import { type Answer, type Connection, createConnection } from './connection.ts';
 import { createLineRouter, type LineRouter, type Listener } from './line-router.ts';
 import { outputMark, sentLine } from './log-lines.ts';
+import { createStarted, type Started } from './started.ts';
 
 /** A running agent that speaks ACP. */
 export interface AcpAgent {
   readonly connection: Connection;
-  /** In the environment of all its processes. */
-  readonly tag: string;
+  readonly started: Started;
   readonly pid: number;
   readonly details: AcpDetails | null;
   /** The sessions that were opened. */
@@ -96,23 +96,23 @@ export const startAgent = async ({
     stdin,
     logFile: null,
   };
+  const started = createStarted(tag);
   const exited = runAgent(launch, {
+    started,
     lines,
     connection,
     stop: ending.signal,
-    onStart: (id) => {
-      pid = id;
-    },
-    onExit: () => {
-      hasExited = true;
-    },
+    onStart: (id) => void (pid = id),
+    onExit: () => void (hasExited = true),
   });
 
   const stop = async (): Promise<void> => {
+    started.note();
     stdin.end();
     const isUnused = !isReady && cancel.aborted;
     const graceMs = harness.acp?.needsSignal || isUnused ? 0 : Math.min(closeGraceMs, scope.stopGraceMs);
     await Promise.race([exited.catch(() => {}), delay(graceMs, null, { ref: false })]);
+    started.note();
     if (!hasExited) ending.abort();
     await exited.catch(() => {});
   };
@@ -133,7 +133,7 @@ export const startAgent = async ({
   isReady = true;
   return {
     connection,
-    tag,
+    started,
     pid,
     details,
     sessions: new Set(),
@@ -157,6 +157,7 @@ const openConnection = (stdin: PassThrough, lines: LineRouter): Connection =>
   });
 
 interface AgentProcess {
+  readonly started: Started;
   readonly lines: LineRouter;
   readonly connection: Connection;
   readonly stop: AbortSignal;
@@ -170,7 +171,7 @@ type AgentLaunch = Launch & { readonly stdin: PassThrough } & Pick<SessionScope,
 /** Runs the process to its end, which is also that of its streams and of the connection. */
 const runAgent = (
   launch: AgentLaunch,
-  { lines, connection, stop, onStart, onExit }: AgentProcess,
+  { started, lines, connection, stop, onStart, onExit }: AgentProcess,
 ): Promise<TurnEnd> => {
   const { stdout, stderr } = splitOutput(connection, lines);
   const exited = runProcess(launch, {
@@ -188,6 +189,7 @@ const runAgent = (
     stderr.end();
     connection.end();
     launch.stdin.destroy();
+    return started.endNoted();
   });
   // If its output cannot be recorded, the turn says so.
   exited.catch(() => {});

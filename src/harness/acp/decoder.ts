@@ -26,7 +26,7 @@ export const createAcpDecoder = (title: string, quirks: AcpQuirks = {}): Decoder
       const message = parseObject(line);
       return message === null ? [{ type: 'stderr', text: line }] : decodeReceived(turn, message);
     },
-    end: () => [...turn.said.flush(), ...turn.tools.end(), ...turn.usage.answered(turn.answer), ...verdict(turn)],
+    end: () => [...flush(turn), ...turn.tools.end(), ...turn.usage.answered(turn.answer), ...verdict(turn)],
   };
 };
 
@@ -36,6 +36,8 @@ interface Turn {
   readonly quirks: AcpQuirks;
   readonly tools: ReturnType<typeof createToolCalls>;
   readonly said: ReturnType<typeof createSaid>;
+  /** By subagents, which may speak between two pieces of a message. */
+  readonly saidBySubagents: ReturnType<typeof createSaid>;
   readonly usage: ReturnType<typeof createUsageMeter>;
   readonly plan: ReturnType<typeof createPlanCalls>;
   /** Its calls show what is in its plan. */
@@ -55,6 +57,7 @@ const newTurn = (title: string, quirks: AcpQuirks): Turn => ({
   quirks,
   tools: createToolCalls(),
   said: createSaid(),
+  saidBySubagents: createSaid(),
   usage: createUsageMeter(quirks),
   plan: createPlanCalls(),
   hasTodoTool: false,
@@ -66,6 +69,8 @@ const newTurn = (title: string, quirks: AcpQuirks): Turn => ({
   lastAside: null,
   hasFailed: false,
 });
+
+const flush = ({ said, saidBySubagents }: Turn): AgentEvent[] => [...saidBySubagents.flush(), ...said.flush()];
 
 const decodeSent = (turn: Turn, message: unknown): readonly AgentEvent[] => {
   const method = textAt(message, 'method');
@@ -87,13 +92,10 @@ const decodeAnnotation = (turn: Turn, annotation: Annotation): readonly AgentEve
   ];
 };
 
-const refused = (
-  { title, said, tools }: Turn,
-  { id, tool, title: what, reason, byRule, add }: DeniedRequest,
-): readonly AgentEvent[] => [
-  ...said.flush(),
-  ...tools.refuse(id, tool, what),
-  denied(title, tool, { ...(byRule && { byRule }), reason, remedy: add === undefined ? { reason } : { add } }),
+const refused = (turn: Turn, { id, tool, title: what, reason, byRule, add }: DeniedRequest): readonly AgentEvent[] => [
+  ...flush(turn),
+  ...turn.tools.refuse(id, tool, what),
+  denied(turn.title, tool, { ...(byRule && { byRule }), reason, remedy: add === undefined ? { reason } : { add } }),
 ];
 
 const decodeReceived = (turn: Turn, message: Record<string, unknown>): readonly AgentEvent[] => {
@@ -101,7 +103,7 @@ const decodeReceived = (turn: Turn, message: Record<string, unknown>): readonly 
   if (sessionId === null || answer !== null) return [];
   if (message.method === undefined && message.id === promptId) {
     turn.answer = message;
-    return turn.said.flush();
+    return flush(turn);
   }
   const isOurs = message.method === 'session/update' && textAt(message, 'params', 'sessionId') === sessionId;
   return isOurs ? decodeUpdate(turn, field(message, 'params', 'update')) : [];
@@ -119,7 +121,7 @@ const decodeUpdate = (turn: Turn, update: unknown): readonly AgentEvent[] => {
     case 'tool_call_update':
       turn.lastAside = null;
       turn.hasTodoTool ||= /^todo/i.test(toolName(update));
-      return [...said.flush(), ...(quirks.isDenied?.(update) ? deniedByAgent(turn, update) : tools.update(update))];
+      return [...flush(turn), ...(quirks.isDenied?.(update) ? deniedByAgent(turn, update) : tools.update(update))];
     case 'usage_update':
       usage.cost(update);
       return [];
@@ -132,16 +134,27 @@ const decodeUpdate = (turn: Turn, update: unknown): readonly AgentEvent[] => {
 };
 
 const decodeMessage = (turn: Turn, update: unknown): readonly AgentEvent[] => {
-  const { quirks, said, usage } = turn;
+  const { quirks, said } = turn;
   const text = textAt(update, 'content', 'text') ?? '';
+  if (isOfSubagent(update)) return [...turn.saidBySubagents.add('reasoning', text), ...stepOf(turn, update)];
   // The CLI itself speaks in single lines. A model that does not stream sends its whole message.
   if (quirks.isAside?.(update) && !text.trim().includes('\n')) {
     turn.lastAside = text.trim();
     return [...said.flush(), { type: 'stderr', text: turn.lastAside }];
   }
   if (text.trim() !== '') turn.lastAside = null;
+  return [...said.add('text', text), ...stepOf(turn, update)];
+};
+
+/** Whether a piece of a message is marked as that of a subagent, whose words are not those of the agent. */
+const isOfSubagent = (piece: unknown): boolean =>
+  [['parentToolCallId'], ['parent_tool_use_id'], ['subagentType'], ['claudeCode', 'parentToolUseId']].some((path) =>
+    textAt(piece, '_meta', ...path),
+  );
+
+const stepOf = ({ usage }: Turn, update: unknown): readonly AgentEvent[] => {
   const step = asObject(field(update, '_meta', 'usage'));
-  return [...said.add('text', text), ...(step === null ? [] : usage.step(step))];
+  return step === null ? [] : usage.step(step);
 };
 
 /** A call that a rule of the agent itself denies. It does not ask then. */

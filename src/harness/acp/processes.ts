@@ -4,7 +4,7 @@ import type { Harness } from '../harness.ts';
 import type { AgentTurn, SessionScope } from '../session.ts';
 import { type AcpAgent, type AgentStart, startAgent, type StartProblem } from './agent.ts';
 import { fingerprintOf } from './fingerprint.ts';
-import { recycleLimits, recycleReason, type RecycleLimits } from './recycle.ts';
+import { whyServerless, recycleLimits, recycleReason, type RecycleLimits } from './recycle.ts';
 
 /** How long an agent may take to start. */
 const bootMs = 60_000;
@@ -76,8 +76,10 @@ export const createProcesses = (harness: Harness, scope: SessionScope, lifetime:
       harness.acp?.modelAtStart && taken.model !== model
         ? 'it needs another model'
         : recycleReason(factsOf(taken, now(), fingerprintFor(harness, scope)), limits);
-    if (why === null && !taken.agent.hasExited()) return taken;
-    if (why !== null) scope.onNotice(`${harness.title} is restarted: ${why}.`);
+    const { mayHaveServed } = why === null ? await taken.agent.started.endTools() : { mayHaveServed: false };
+    const whyEnded = why ?? (mayHaveServed ? whyServerless : null);
+    if (whyEnded === null && !taken.agent.hasExited()) return taken;
+    if (whyEnded !== null) scope.onNotice(`${harness.title} is restarted: ${whyEnded}.`);
     await end(taken);
     return null;
   };

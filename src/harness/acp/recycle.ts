@@ -26,6 +26,9 @@ export interface RecycleLimits {
   readonly idleMs: number;
 }
 
+/** Why an agent may lack a server from now on. */
+export const whyServerless = 'a shell that it left running, which was ended, may be one of its servers';
+
 const megabyte = 1024 * 1024;
 const hourMs = 3_600_000;
 

@@ -6,6 +6,7 @@ interface ToolCall {
   readonly tool: string;
   title: string;
   isReported: boolean;
+  isSubagent: boolean;
 }
 
 /** The most calls that are followed at the same time. */
@@ -30,7 +31,7 @@ export const createToolCalls = () => {
   const find = (id: string, update: unknown): ToolCall => {
     const known = open.get(id);
     if (known) return known;
-    const call = { tool: toolName(update), title: '', isReported: false };
+    const call = { tool: toolName(update), title: '', isReported: false, isSubagent: false };
     if (open.size < maxOpen) open.set(id, call);
     return call;
   };
@@ -46,16 +47,18 @@ export const createToolCalls = () => {
       if (ended.has(id)) return [];
       const call = find(id, update);
       call.title = toolTitle(field(update, 'rawInput')) || call.title || otherTitle(update, call.tool);
+      call.isSubagent ||= isSubagent(update);
       const status = textAt(update, 'status');
       if (status === 'completed' || status === 'failed') {
         end(id);
-        return [...report(call), { type: 'tool-result', tool: call.tool, failed: status === 'failed' }];
+        const subagent = call.isSubagent && ({ subagent: true } as const);
+        return [...report(call), { type: 'tool-result', tool: call.tool, failed: status === 'failed', ...subagent }];
       }
       return status === 'pending' || status === null ? [] : report(call);
     },
     /** A call that was not permitted. What the agent reports of it later is ignored. */
     refuse(id: string | null, tool: string, title: string): AgentEvent[] {
-      const call = open.get(id ?? '') ?? { tool, title, isReported: false };
+      const call = open.get(id ?? '') ?? { tool, title, isReported: false, isSubagent: false };
       call.title ||= title;
       if (id !== null) end(id);
       return [...report(call), { type: 'tool-result', tool: call.tool, failed: true, denied: true }];
@@ -74,6 +77,11 @@ export const toolName = (call: unknown): string => {
   const isSaid = ['description', 'command'].some((key) => textAt(call, 'rawInput', key) === title);
   return /^[\w.-]{1,40}$/.test(title) && !isSaid ? title : (textAt(call, 'kind') ?? 'tool');
 };
+
+/** Some agents send what a subagent says as if they said it, so its calls have to be known. */
+const isSubagent = (call: unknown): boolean =>
+  /^(?:task|agent|subagent)$/i.test(toolName(call)) ||
+  ['subagent_type', 'agent_type'].some((key) => textAt(call, 'rawInput', key));
 
 /** Returns the name that an agent gives in a separate field, which never has text of the model; null if there is none. */
 export const namedIn = (call: unknown): string | null => {

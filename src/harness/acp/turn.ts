@@ -3,7 +3,6 @@ import { remedyFor } from '../permissions/remedy.ts';
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEmpty, writeAll } from '../../files/safe.ts';
-import { endLeftOver, takeBaseline } from '../../process/left-over.ts';
 import { createWatchdog } from '../../process/watchdog.ts';
 import { realPath } from '../../process/which.ts';
 import type { AbortReason, TurnEnd } from '../../ralph/agent-events.ts';
@@ -19,6 +18,7 @@ import { type Annotation, annotationLine } from './log-lines.ts';
 import { createPermissionAnswers } from './permission-answers.ts';
 import { openAcpSession } from './open-acp-session.ts';
 import { isProtocolError } from './problems.ts';
+import { whyServerless } from './recycle.ts';
 import type { TurnRequest } from './turn-request.ts';
 
 export type TurnOutcome =
@@ -72,7 +72,7 @@ export const runTurn = async (agent: AcpAgent, request: TurnRequest, observer: T
 const promptSession = async (running: RunningTurn, sessionId: string): Promise<TurnOutcome> => {
   const { agent, request, stopped, failed } = running;
   running.prompted.session = sessionId;
-  const baseline = takeBaseline(agent.tag);
+  agent.started.turnStarts();
   const stopPolling = poll(agent, sessionId, running.annotate);
   const prompt = [{ type: 'text', text: request.turn.job.prompt }];
   const answer = agent.connection.request('session/prompt', { sessionId, prompt }, Infinity, () => {
@@ -92,7 +92,7 @@ const promptSession = async (running: RunningTurn, sessionId: string): Promise<T
   const details = await detailsOf(agent, sessionId);
   running.annotate(details);
   const isClosed = await closeSession(agent, sessionId);
-  const { mayHaveServed } = await endLeftOver(agent.tag, baseline);
+  const { mayHaveServed } = await agent.started.endTools();
   const ended = await exitAfterAnswer(agent);
   const state = stateAfter({ isProtocolError: isBroken(first, details.problem), isClosed, mayHaveServed });
   return endTurn(running, ended ?? answered, ended === null ? state : stateOfExit(ended));
@@ -114,8 +114,7 @@ interface Answered {
 const stateAfter = ({ isProtocolError: isError, isClosed, mayHaveServed }: Answered): AgentState => {
   if (isError) return { type: 'unhealthy', why: 'it answered with a protocol error' };
   if (!isClosed) return { type: 'unhealthy', why: 'it did not close its session' };
-  if (mayHaveServed)
-    return { type: 'unhealthy', why: 'a shell that it left running, which was ended, may be one of its servers' };
+  if (mayHaveServed) return { type: 'unhealthy', why: whyServerless };
   return { type: 'healthy' };
 };
 

@@ -18,9 +18,10 @@ export const createSearch = (promises: Promises, reading: Reading) => {
   };
 
   return {
-    startMessage(): void {
+    /** `why` an earlier promise does not count. */
+    startMessage(why = 'the agent had more to say after it'): void {
       const { found, evidence, mentions } = judge();
-      earlier = found ? [...mentions, { words: evidence ?? '', why: 'the agent had more to say after it' }] : mentions;
+      earlier = found ? [...mentions, { words: evidence ?? '', why }] : mentions;
       tail = newTail();
       finding = null;
     },

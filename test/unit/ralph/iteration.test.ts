@@ -28,6 +28,7 @@ const refused: AgentEvent = { type: 'error', kind: 'permission', message: 'refus
 const truncated: AgentEvent = { type: 'error', kind: 'truncated', message: 'it stopped' };
 const denied = (name = 'bash'): AgentEvent => ({ type: 'denied', tool: name, message: `no ${name}` });
 const deniedCall: AgentEvent = { type: 'tool-result', tool: 'bash', failed: true, denied: true };
+const subagentCall: AgentEvent = { type: 'tool-result', tool: 'task', failed: false, subagent: true };
 const overload: AgentEvent = { type: 'error', kind: 'overload', message: 'busy' };
 
 const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0) } = {}) => {
@@ -53,6 +54,11 @@ describe('which text counts', () => {
     ['plain text in chunks', [plain('Done.\n<promise>COMP'), plain('LETE</promise>')], true],
     ['a message', [message(tag)], true],
     ['a message before a tool', [message(tag), tool('bash')], true],
+    [
+      'a message after the end of the call of a subagent',
+      [tool('task'), message('Hi.'), subagentCall, message(tag)],
+      true,
+    ],
     ['the last message', [message('Hi.'), message(tag), message(' \n')], true],
     ['a tag split over two messages', [message('<promise>COMP'), message('LETE</promise>')], false],
     ['a tool', [tool('bash')], false],
@@ -387,6 +393,17 @@ describe('a repeated tool call', () => {
   ])('%s', (_, events, repeated) => {
     expect(judge(events as AgentEvent[]).repeated).toEqual(repeated);
   });
+});
+
+test('a promise while a subagent works is recorded as a mention', () => {
+  const before = [tool('task'), message(tag), subagentCall];
+  const { completionFound, mentions, rejected } = judge(before);
+  expect(completionFound).toBe(false);
+  expect(judge([...before, message('✔')])).toMatchObject({ completionFound: false, rejected });
+  expect(mentions).toMatchObject([{ why: 'the agent waited for a subagent, which may have said it' }]);
+  expect(rejected).toBe(mentions[0]!.why);
+  const gaveUp = judge([tool('task'), message('<promise>BLOCKED</promise>\nno network'), subagentCall]);
+  expect(gaveUp.blocked).toBeNull();
 });
 
 test('a promise followed by more text does not count and is recorded as a mention', () => {

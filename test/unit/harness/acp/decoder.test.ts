@@ -25,6 +25,8 @@ const step = (inputTokens: number) =>
     content: { type: 'text', text: '' },
     _meta: { usage: { inputTokens } },
   });
+const saidBySubagent = (text: string, _meta: object) =>
+  update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text }, _meta });
 const codexStatus = (type: string) =>
   update({ sessionUpdate: 'session_info_update', _meta: { codex: { threadStatus: { type } } } });
 const think = (text: string) => update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
@@ -244,6 +246,60 @@ describe('the log of a turn with an ACP agent', () => {
     const events = decode(...lines);
     expect(events).toMatchObject(expected);
     expect(events).toHaveLength(expected.length);
+  });
+
+  test.each<[string, object]>([
+    ['Qwen Code', { parentToolCallId: '1', subagentType: 'general-purpose' }],
+    ['Qwen Code, with a type alone', { subagentType: 'general-purpose' }],
+    ['claude-agent-acp', { claudeCode: { parentToolUseId: '1' } }],
+    ['Claude Code', { parent_tool_use_id: '1' }],
+  ])('shows what a subagent says, and does not take it for a message: %s', (_, mark) => {
+    const part = 'The part is done.\n\n<promise>COMPLETE</promise>';
+    expect(
+      decode(
+        prompt,
+        say('I delegate.'),
+        tool('1', { title: 'task', status: 'in_progress' }),
+        saidBySubagent(part.slice(0, 30), mark),
+        saidBySubagent(part.slice(30), { ...mark, usage: { inputTokens: 5 } }),
+        change('1', { status: 'completed' }),
+        done,
+      ),
+    ).toEqual([
+      text('I delegate.'),
+      { type: 'tool', tool: 'task', title: '' },
+      expect.objectContaining({ type: 'usage', inputTokens: 5 }),
+      { type: 'reasoning', text: part },
+      { type: 'tool-result', tool: 'task', failed: false, subagent: true },
+    ]);
+    // Words of the agent itself, between those of a subagent that works beside it, are one message.
+    const own = { claudeCode: { parentToolUseId: null }, parentToolCallId: null };
+    const beside = [saidBySubagent('x', mark), saidBySubagent('All is ', own), saidBySubagent('x', mark), say('done.')];
+    expect(decode(prompt, ...beside, done).filter(({ type }) => type === 'text')).toEqual([text('All is done.')]);
+    expect(decode(prompt, saidBySubagent(part, mark), done)).toMatchObject([
+      { type: 'reasoning' },
+      unfinished('no message'),
+    ]);
+  });
+
+  test.each<[string, object, boolean]>([
+    ['a title', { title: 'task', kind: 'other' }, true],
+    ['a name', { title: 'Find the bug', name: 'Agent' }, true],
+    ['a name in _meta', { title: 'Find the bug', _meta: { claudeCode: { toolName: 'Task' } } }, true],
+    ['an input', { title: 'Find the bug', kind: 'other', rawInput: { agent_type: 'explore' } }, true],
+    ['another input', { title: 'Find the bug', kind: 'think', rawInput: { subagent_type: 'general' } }, true],
+    ['a name of another tool', { title: 'task_list', kind: 'other' }, false],
+    ['an input of a command', { title: 'task', kind: 'execute', rawInput: { command: 'task' } }, false],
+  ])('knows the call of a subagent by %s', (_, call, isSubagent) => {
+    const ends = [change('1', { status: 'in_progress' }), change('1', { status: 'completed' })];
+    const events = decode(prompt, tool('1', { status: 'pending', ...call }), ...ends, done);
+    const result = events.find(({ type }) => type === 'tool-result');
+    expect(result).toEqual({
+      type: 'tool-result',
+      tool: expect.any(String),
+      failed: false,
+      ...(isSubagent && { subagent: true }),
+    });
   });
 
   test('does not take zero for the usage of a turn that was cancelled or failed', () => {
