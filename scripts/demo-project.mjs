@@ -33,7 +33,7 @@ export const openDemo = async ({ pauseMs }) => {
   for (const args of [
     ['init', '--quiet', '--initial-branch', 'main'],
     ['add', '--all'],
-    ['commit', '--quiet', '-m', 'A project with a change to be made'],
+    ['commit', '--quiet', '-m', 'A project with a change'],
   ])
     execFileSync('git', args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'] });
   return {
