@@ -88,8 +88,10 @@ test('an opened run that ends on its worker says how, and a worker that is gone 
   const worker = cluster.worker('builder', '--lease', '3s');
   await cluster.waits('go');
   const env = { SPOOL_QUEUE: cluster.userUrl };
-  expect((await cluster.start(['watch'], { env }).result).stdout).toMatch(
-    /^running +002-01_add-ralph-loop +1\/50 .*on /m,
+  const isShown = /^running +002-01_add-ralph-loop +1\/50 .*on /m;
+  await eventually(
+    async () => isShown.test((await cluster.start(['watch'], { env }).result).stdout),
+    'what the worker has sent of its run',
   );
   const terminal = openWatch(cluster, { columns: 100, rows: 20, env });
   await terminal.has(/^> running +002-01/);

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { waitsFor } from '../support/agents.ts';
 import { openPage } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { describePage, focusedText, overhang, pageTest, see, show } from '../support/page.ts';
 import { change, createProject, root } from '../support/project.ts';
 import { message, shell, spends, startWeb } from '../support/page-server.ts';
@@ -131,8 +132,11 @@ describePage('the page', (browser) => {
     await page.getByRole('link', { name: change }).waitFor();
     expect(await focused()).toBe(change);
     expect(await page.getByRole('searchbox').inputValue()).toBe('ralph-loop');
-    await keyboard.press('Escape');
-    await page.getByRole('link', { name: otherChange }).waitFor();
+    // The view listens to keys a moment after it is shown.
+    await eventually(async () => {
+      await keyboard.press('Escape');
+      return page.getByRole('link', { name: otherChange }).isVisible();
+    }, 'the other change');
     // It moves to the group above at the same time, with the focus.
     await see(page.locator('.group-attention'), 'Promise rejected in iteration 1');
 

@@ -51,6 +51,7 @@ describePage('the charts', (browser) => {
     await button(chart, 'Reset zoom').waitFor({ state: 'detached' });
 
     await chart.getByText('Table').click();
+    await chart.getByRole('row').first().waitFor();
     expect(await chart.getByRole('row').allInnerTexts()).toEqual([
       'Iteration\tCost\tTokens',
       'Iteration 1\t$0.25\t1,100',

@@ -45,7 +45,7 @@ export const namedPaths = (
     const named = found.texts.slice(before);
     // Some tools that read take patterns as paths.
     for (const { path, folders: from } of named.filter((each) => each.path.includes('*')))
-      found.texts.push({ path: path.replace(/[^/]*\*.*$/s, '') || '.', folders: from });
+      found.texts.push({ path: path.slice(0, path.lastIndexOf('/', path.indexOf('*')) + 1) || '.', folders: from });
     const searched = named.flatMap(({ path }) => resolved(path, folders, found));
     collectPatterns(input, searched.length === 0 ? folders : searched, found);
   }
@@ -117,7 +117,7 @@ const collectPatch = (text: string, folders: readonly string[], found: Found): v
   for (const line of text.split(/\r?\n/)) {
     const [, named] = patchLine.exec(line.trim()) ?? [];
     if (named === undefined) continue;
-    const path = named.replace(/\t.*$/, '').trim();
+    const path = named.split('\t', 1)[0]!.trim();
     if (path === '/dev/null') continue;
     // Git writes names with other characters in quotes, with escapes.
     if (path.startsWith('"')) found.unclear ??= 'a name in its patch is in quotes';
@@ -137,12 +137,18 @@ const collectPatterns = (input: unknown, folders: readonly string[], found: Foun
       const plain = pattern.replaceAll('\\', '');
       const [start = ''] = plain.split(/[*?[\]{}()!+@|]/);
       const rest = plain.slice(start.length);
-      if (/(?:^|[/{},|(])\.\.(?:$|[/{},|)])/.test(rest) || /^\{(?:[^}]*,)?[/~][^}]*\}/.test(plain))
+      if (/(?:^|[/{},|(])\.\.(?:$|[/{},|)])/.test(rest) || hasAbsoluteChoice(plain))
         found.unclear ??= 'its pattern leads to other folders';
       const leadsOut = /^(?:\/|~\/|file:)|(?:^|\/)\.\.(?:\/|$)/i.test(start);
       if (leadsOut) found.texts.push({ path: start, folders });
     }
   }
+};
+
+/** Whether a pattern begins with a choice such as `{src,/etc}`. */
+const hasAbsoluteChoice = (pattern: string): boolean => {
+  const choices = pattern.startsWith('{') ? pattern.slice(1, Math.max(1, pattern.indexOf('}'))) : '';
+  return choices.split(',').some((each) => /^[/~]/.test(each));
 };
 
 /** Returns a path as it is written and, if it is an address, also without its escapes: agents differ. */
