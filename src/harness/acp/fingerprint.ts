@@ -75,11 +75,18 @@ const contentOf = (path: string, { budget }: Walk): Buffer | string => {
     const bytes = budget.bytes <= 0 ? null : readRegular(anyPath(path), { limit: maxFile });
     if (bytes === null) return 'not read';
     budget.bytes -= bytes.length;
-    return bytes;
+    return /\.jsonc?$/.test(path) ? withoutSchema(bytes) : bytes;
   } catch {
     return 'unreadable';
   }
 };
+
+/** OpenCode adds its schema to a file of settings that has none when it starts. */
+const withoutSchema = (bytes: Buffer): string =>
+  bytes
+    .toString('latin1')
+    .replaceAll(/\s/g, '')
+    .replace(/"\$schema":"[^"]*",?/, '');
 
 const sortedNames = (path: string): string[] => {
   try {

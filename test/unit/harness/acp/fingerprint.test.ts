@@ -55,6 +55,15 @@ test('a linked file counts by what it leads to', () => {
   expect(of(...all)).not.toBe(before);
 });
 
+test('stays the same when OpenCode adds its schema to its settings', () => {
+  write('opencode.json', '{"mcp": {}}');
+  const before = of(...all);
+  write('opencode.json', '{\n  "$schema": "https://opencode.ai/config.json",\n  "mcp": {}}');
+  expect(of(...all)).toBe(before);
+  write('opencode.json', '{\n  "$schema": "https://opencode.ai/config.json",\n  "mcp": {"x": {}}}');
+  expect(of(...all)).not.toBe(before);
+});
+
 test('stays the same when an empty folder is created', () => {
   const before = of('.opencode', 'settings');
   mkdirSync(at('settings/nested'), { recursive: true });
