@@ -69,7 +69,7 @@ const maxDepth = 20;
 const pathKey =
   /path|^file|file$|files$|file_?names?$|^dir|dir$|directory|folder|^(?:source|src|destination|dest|dst|target|to|from)$|^(?:new|old|source|target|dest)_?name$|uris?$/i;
 
-/** The text of a file, and what is said about it. */
+/** Keys for the text of a file, and for its type or size. */
 const contentKey = /^file_?(?:texts?|contents?|type|mode|size|encoding)$/i;
 
 const patchKey = /patch|diff|^input$/i;

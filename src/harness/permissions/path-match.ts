@@ -16,36 +16,34 @@ interface MatchOptions {
  * Returns whether a pattern matches an absolute path, as in .gitignore: without a slash at any depth of the project,
  * otherwise from its top. A folder that matches stands for all that is in it.
  */
-export const pathMatches = (
-  pattern: string,
-  path: string,
-  { root, home, ignoreCase }: Roots & MatchOptions,
-): boolean => {
-  const normal = normalizer(ignoreCase);
-  const { base, rest } = anchored(pattern, home);
-  const folder = base === 'project' ? root : base;
-  if (folder === null) return false;
-  const below = relativeTo(normal(folder), normal(path));
-  return below !== null && segmentsMatch(wantedOf(normal(rest)), namesOf(below));
+export const pathMatches = (pattern: string, path: string, options: Roots & MatchOptions): boolean => {
+  const placed = place(pattern, path, options);
+  return placed?.below != null && segmentsMatch(placed.wanted, namesOf(placed.below));
 };
 
 /** Returns whether something in a folder may match, regardless of what is in it now. Takes what `pathMatches` takes. */
-export const mayMatchIn = (
-  pattern: string,
-  path: string,
-  { root, home, ignoreCase }: Roots & MatchOptions,
-): boolean => {
-  const normal = normalizer(ignoreCase);
-  const { base, rest } = anchored(pattern, home);
-  const folder = base === 'project' ? root : base;
-  if (folder === null) return false;
-  if (isBelow(normal(folder), normal(path))) return true;
-  const below = relativeTo(normal(folder), normal(path));
+export const mayMatchIn = (pattern: string, path: string, options: Roots & MatchOptions): boolean => {
+  const placed = place(pattern, path, options);
+  if (placed === null) return false;
+  const { isAbove, below, wanted } = placed;
+  if (isAbove) return true;
   if (below === null) return false;
-  const wanted = wantedOf(normal(rest));
   return namesOf(below)
     .reduce((state, name) => afterName(wanted, state, name), startOf(wanted))
     .includes(1);
+};
+
+/** Returns where a path is relative to the folder in which a pattern begins; null if there is no such folder. */
+const place = (pattern: string, path: string, { root, home, ignoreCase }: Roots & MatchOptions) => {
+  const normal = normalizer(ignoreCase);
+  const { base, rest } = anchored(pattern, home);
+  const folder = base === 'project' ? root : base;
+  if (folder === null) return null;
+  return {
+    isAbove: isBelow(normal(folder), normal(path)),
+    below: relativeTo(normal(folder), normal(path)),
+    wanted: wantedOf(normal(rest)),
+  };
 };
 
 /** Returns whether a path is the folder or in it. */
