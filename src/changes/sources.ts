@@ -82,9 +82,9 @@ const ignoredText = (path: string, name: string): string => {
 };
 
 /** All sources that a project uses. Task files are one if one of them may have been run. */
-const openSources = async (project: Project): Promise<ChangeSource[]> => {
+const openSources = async (project: Project, withRuns = changesWithRuns(project)): Promise<ChangeSource[]> => {
   const folders = await openFolders(project);
-  if (!changesWithRuns(project).some(mayBeFile)) return folders;
+  if (!withRuns.some(mayBeFile)) return folders;
   const { fileSource } = await import('./file/source.ts');
   return [...folders, fileSource];
 };
@@ -105,14 +105,15 @@ const identify = async (
   project: Project,
   namesIn: (source: ChangeSource) => readonly string[],
 ): Promise<readonly Listed[]> => {
-  const sources = await openSources(project);
+  const runs = changesWithRuns(project);
+  const sources = await openSources(project, runs);
   const all = sources.flatMap((source) => {
     const names = attempt(() => namesIn(source));
     return names instanceof Error ? [] : names.map((name) => ({ source, name }));
   });
   const counts = new Map<string, number>();
   for (const { name } of all) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const withRuns = new Set(changesWithRuns(project));
+  const withRuns = new Set(runs);
   const isPlain = ({ source, name }: (typeof all)[number]) => {
     if (source.name === 'file') return true;
     if (withRuns.has(`${source.name}:${name}`) || splitId(name).source !== null) return false;

@@ -84,13 +84,17 @@ const wordStart = String.raw`(?<!(?<!\\|\u001b\[[\d;]*)[A-Za-z0-9])`;
 const sourceOf = (start: string, rest: string): string =>
   `${/^\w/.test(start) ? wordStart : ''}${literally(start)}${rest}`;
 
-const anyShape = new RegExp(
-  shapes.flatMap(({ starts, rest }) => starts.map((start) => sourceOf(start, rest))).join('|'),
-  'g',
-);
+/** Created when the first secret is found, as that takes a while. */
+let anyShape: RegExp | null = null;
+
+const createAnyShape = (): RegExp =>
+  new RegExp(shapes.flatMap(({ starts, rest }) => starts.map((start) => sourceOf(start, rest))).join('|'), 'g');
 
 export const shapeSpansIn = (text: string): Span[] =>
-  [...text.matchAll(anyShape)].map(({ index, 0: found }) => ({ start: index, end: index + found.length }));
+  [...text.matchAll((anyShape ??= createAnyShape()))].map(({ index, 0: found }) => ({
+    start: index,
+    end: index + found.length,
+  }));
 
 /**
  * Nearly every start contains one of these characters; the rarest in ordinary text comes first. Searching for a
@@ -103,7 +107,7 @@ const startOf = (text: string, { rest, needs }: Shape) => {
   if (text.length < 2) throw new Error(`The start of a secret needs at least two characters: ${JSON.stringify(text)}`);
   // Not the first character, since the character before it is compared too.
   const char = rare.find((each) => text.includes(each, 1));
-  const whole = new RegExp(sourceOf(text, rest), 'y');
+  let whole: RegExp | null = null;
   return {
     text,
     needs,
@@ -111,6 +115,7 @@ const startOf = (text: string, { rest, needs }: Shape) => {
     rare: char === undefined ? null : { char, offset: text.indexOf(char, 1) },
     isAt: (words: string, at: number): boolean => {
       if (!words.startsWith(text, at)) return false;
+      whole ??= new RegExp(sourceOf(text, rest), 'y');
       whole.lastIndex = at;
       return whole.test(words);
     },

@@ -27,10 +27,9 @@ const environmentName =
 const secretsIn = (name: string, value: string): string[] => {
   if (name === 'SPOOL_NOTIFY') return addressesIn(value);
   const inUrl = userinfoOf(value);
-  if (nonSecretName.test(name) || environmentName.test(name)) return inUrl;
-  if (secretName.test(name) && looksSecret(value)) return [value, ...partsOf(value), ...inUrl];
-  if (maybeSecretName.test(name) && looksRandom(value)) return [value, ...partsOf(value), ...inUrl];
-  return inUrl;
+  const isSecret = (secretName.test(name) && looksSecret(value)) || (maybeSecretName.test(name) && looksRandom(value));
+  if (!isSecret || nonSecretName.test(name) || environmentName.test(name)) return inUrl;
+  return [value, ...partsOf(value), ...inUrl];
 };
 
 /** Returns the part of web addresses, one per line, that lets others send to them: the path and what follows. */
@@ -58,6 +57,7 @@ const looksRandom = (value: string): boolean =>
 
 /** Returns the userinfo of a URL and its password, encoded and decoded. */
 const userinfoOf = (value: string): string[] => {
+  if (!value.includes('://')) return [];
   const [, userinfo] = /^[a-z][a-z0-9+.-]{0,40}:\/\/([^\s/?#]*)@/i.exec(value) ?? [];
   if (userinfo === undefined) return [];
   const colon = userinfo.indexOf(':');

@@ -67,6 +67,9 @@ import {
 
 const run = matching(runId);
 
+/** For a time that is missing. A literal, because the first Date of a process loads the time zones. */
+const never = '1970-01-01T00:00:00.000Z';
+
 export const yes: Shape<true> = shape((value) => (value === true ? true : undefined), { const: true });
 
 export const usage: Shape<Usage> = named(
@@ -252,7 +255,7 @@ const attemptFields: Fields<DeferredAttempt> = {
   v: required(oneOf([2])),
   run: required(run),
   iteration: required(count),
-  startedAt: withFallback(new Date(0).toISOString(), isoTime),
+  startedAt: withFallback(never, isoTime),
   durationMs: required(number),
   phases: droppedIfInvalid(
     object<Phases>({ agentMs: required(number), gateMs: required(number), spoolMs: required(number) }),
@@ -467,7 +470,7 @@ export const parseView: Shape<RunView> = named(
     settings: withFallback(null, orNull(settings)),
     pid: withFallback(0, count),
     startedAt: required(isoTime),
-    updatedAt: withFallback(new Date(0).toISOString(), isoTime),
+    updatedAt: withFallback(never, isoTime),
     endedAt: withFallback(null, orNull(isoTime)),
     finishedIterations: required(count),
     failures: withDefault(0, count),

@@ -12,8 +12,14 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export type Schema = (definitions: Map<string, JsonSchema>) => JsonSchema;
 
 /** A shape from a function and the schema of what it accepts. */
-export const shape = <Type>(validate: (value: unknown) => Type | undefined, schema: JsonSchema | Schema): Shape<Type> =>
-  Object.assign((value: unknown) => validate(value), { schema: typeof schema === 'function' ? schema : () => schema });
+export const shape = <Type>(
+  validate: (value: unknown) => Type | undefined,
+  schema: JsonSchema | Schema,
+): Shape<Type> => {
+  const checked = (value: unknown) => validate(value);
+  checked.schema = typeof schema === 'function' ? schema : () => schema;
+  return checked;
+};
 
 /** Gives a shape a name in the schema. */
 export const named = <Type>(name: string, unnamed: Shape<Type>): Shape<Type> =>
@@ -45,29 +51,31 @@ const field = <Type>(
   validate: (value: unknown) => Type | typeof wrong | undefined,
   { schema }: Shape<Type>,
   isWritten = true,
-): Field<Type> => Object.assign((value: unknown) => validate(value), { schema, isWritten });
+): Field<Type> => {
+  const checked = (value: unknown) => validate(value);
+  checked.schema = schema;
+  checked.isWritten = isWritten;
+  return checked;
+};
 
 /** A validator for each field: a missing one does not compile. */
 export type Fields<Type> = { readonly [Name in keyof Type]-?: Field<Exclude<Type[Name], undefined>> };
 
 /** The object is invalid without it. */
-export const required = <Type>(inner: Shape<Type>): Field<Type> =>
-  field((value) => {
-    const read = inner(value);
-    return read === undefined ? wrong : read;
-  }, inner);
+export const required = <Type>(inner: Shape<Type>): Field<Type> => field((value) => validOrWrong(inner, value), inner);
+
+const validOrWrong = <Type>(inner: Shape<Type>, value: unknown): Type | typeof wrong => {
+  const read = inner(value);
+  return read === undefined ? wrong : read;
+};
 
 /** The field may be missing, as in a file of an older version, but not invalid. */
-export const withDefault = <Type>(fallback: Type, inner: Shape<Type>): Field<Type> => {
-  const given = required(inner);
-  return field((value) => (value === undefined ? fallback : given(value)), inner);
-};
+export const withDefault = <Type>(fallback: Type, inner: Shape<Type>): Field<Type> =>
+  field((value) => (value === undefined ? fallback : validOrWrong(inner, value)), inner);
 
 /** The field may be missing, but not invalid. */
-export const optional = <Type>(inner: Shape<Type>): Field<Type> => {
-  const given = required(inner);
-  return field((value) => (value === undefined ? undefined : given(value)), inner, false);
-};
+export const optional = <Type>(inner: Shape<Type>): Field<Type> =>
+  field((value) => (value === undefined ? undefined : validOrWrong(inner, value)), inner, false);
 
 /** An invalid value is replaced by `fallback`. */
 export const withFallback = <Type>(fallback: Type, inner: Shape<Type>): Field<Type> =>
@@ -81,11 +89,13 @@ export const droppedIfInvalid = <Type>(inner: Shape<Type>): Field<Type> => field
 
 /** Unknown fields are dropped. */
 export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> => {
-  const rows = Object.entries<Field<unknown>>(fields);
+  // Most shapes of a program are not used by a command.
+  let known: readonly (readonly [string, Field<unknown>])[] | null = null;
+  const rows = () => (known ??= Object.entries<Field<unknown>>(fields));
   const validate = (value: unknown): Type | undefined => {
     if (!isObject(value)) return undefined;
     const result: Record<string, unknown> = {};
-    for (const [name, read] of rows) {
+    for (const [name, read] of rows()) {
       const found = read(Object.hasOwn(value, name) ? value[name] : undefined);
       if (found === wrong) return undefined;
       if (found !== undefined) result[name] = found;
@@ -94,8 +104,8 @@ export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> =
   };
   return shape(validate, (definitions) => ({
     type: 'object',
-    required: rows.flatMap(([name, { isWritten }]) => (isWritten ? [name] : [])),
-    properties: Object.fromEntries(rows.map(([name, { schema }]) => [name, schema(definitions)])),
+    required: rows().flatMap(([name, { isWritten }]) => (isWritten ? [name] : [])),
+    properties: Object.fromEntries(rows().map(([name, { schema }]) => [name, schema(definitions)])),
   }));
 };
 

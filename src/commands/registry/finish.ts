@@ -1,5 +1,5 @@
 import type { CommandRow } from './command.ts';
-import { change, json, queue, ralphOptions, run, sandboxFlags, yes } from './options.ts';
+import { change, json, queue, ralphOption, run, sandboxFlags, yes } from './options.ts';
 
 /** What flags of `spool ralph` do when a change lands. */
 const landHelp: Readonly<Record<string, string>> = {
@@ -28,8 +28,8 @@ export const finishCommands: readonly CommandRow[] = [
       { name: 'force', help: 'Land even if the last run is not complete' },
       { name: 'keepBranch', help: 'Do not delete the branch after landing' },
       { name: 'dryRun', help: 'Only rebase and verify in a separate worktree, and show what would land' },
-      ...ralphOptions
-        .filter(({ name }) => ['verify', 'verifyTimeout', 'requireScenarios', ...sandboxFlags].includes(name))
+      ...[...sandboxFlags, ...(['verify', 'verifyTimeout', 'requireScenarios'] as const)]
+        .map(ralphOption)
         .map((option) => ({ ...option, help: landHelp[option.name] ?? option.help })),
       queue,
     ],

@@ -1,23 +1,16 @@
-import { type Flag, flagNames, flags, isNegated, isRepeatable } from '../../config/flags.ts';
+import { type Flag, type FlagName, flagNames, flags, isNegated, isRepeatable } from '../../config/flags.ts';
 import type { CommandOption, Positional } from './command.ts';
 
-export const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
-  const { help, heading, isEveryday, suggest, placeholder, aliases, ...flag }: Flag = flags[name];
-  return {
-    name,
-    help,
-    heading,
-    ...(isEveryday === undefined ? {} : { isEveryday }),
-    ...(suggest === undefined ? {} : { suggest }),
-    ...(placeholder === undefined ? {} : { placeholder }),
-    ...(aliases === undefined ? {} : { aliases }),
-    ...(typeof flag.default === 'string' ? { default: flag.default } : {}),
-    negated: isNegated(flags[name]),
-    repeatable: isRepeatable(flags[name]),
-  };
-});
+/** An option of `spool ralph`, as other commands have it too. */
+export const ralphOption = (name: FlagName): CommandOption => {
+  const { default: value, ...flag }: Flag = flags[name];
+  const option = { ...flag, name, negated: isNegated(flags[name]), repeatable: isRepeatable(flags[name]) };
+  return typeof value === 'string' ? { ...option, default: value } : option;
+};
 
-export const sandboxFlags = ['sandbox', 'sandboxAllow', 'sandboxWrite'];
+export const ralphOptions: readonly CommandOption[] = flagNames.map(ralphOption);
+
+export const sandboxFlags = ['sandbox', 'sandboxAllow', 'sandboxWrite'] as const satisfies readonly FlagName[];
 
 export const json: CommandOption = { name: 'json', help: 'Output JSON' };
 export const yes: CommandOption = { name: 'yes', help: 'Skip the confirmation' };

@@ -1,6 +1,6 @@
 import type { CommandRow } from './command.ts';
 import { remote } from './cluster.ts';
-import { json, key, onlyChange, queue, ralphOptions, sandboxFlags, yes } from './options.ts';
+import { json, key, onlyChange, queue, ralphOption, sandboxFlags, yes } from './options.ts';
 
 export const setUpCommands: readonly CommandRow[] = [
   {
@@ -99,9 +99,7 @@ export const setUpCommands: readonly CommandRow[] = [
     positionals: [],
     options: [
       { name: 'probe', help: 'Also run each agent twice on a tiny task' },
-      ...ralphOptions.filter(({ name }) =>
-        ['harness', 'model', 'agentMode', 'allowAll', ...sandboxFlags].includes(name),
-      ),
+      ...(['harness', 'model', 'agentMode', 'allowAll', ...sandboxFlags] as const).map(ralphOption),
       { ...queue, help: 'Also check this queue (default: SPOOL_QUEUE), and the remote of the project' },
       remote,
       json,
