@@ -1,8 +1,9 @@
+import type { RunRow } from '../ralph/run-row.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { safeJson } from '../text/controls.ts';
 import { pluralise } from '../text/format.ts';
 import { canvasOf } from './canvas.ts';
-import { byActivity, createRowReader, isListed, type RunRow } from './read-run-rows.ts';
+import { byActivity, createRowReader, isListed } from './read-run-rows.ts';
 import { renderRunsTable } from './runs-table.ts';
 import type { StatusRequest } from './print-run.ts';
 

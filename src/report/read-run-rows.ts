@@ -2,11 +2,10 @@ import { changeOf, deletedChanges, listChanges } from '../changes/sources.ts';
 import { lastSaved, tasksOf as tasksOfChange, tasksOfRun } from '../changes/tasks/current.ts';
 import { countTasks } from '../changes/tasks/task.ts';
 import { asUserError } from '../errors.ts';
-import type { Usage } from '../ralph/agent-events.ts';
-import type { ProofCount } from '../ralph/proof.ts';
 import type { TaskCount } from '../ralph/record.ts';
+import { type RunRow, withoutRun } from '../ralph/run-row.ts';
 import { spentUsage } from '../ralph/usage.ts';
-import { currentStatus, phaseOf, type RunPhase, type RunView } from '../ralph/view.ts';
+import { currentStatus, phaseOf, type RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';
 import { leftoversOf } from '../store/leftovers.ts';
@@ -22,37 +21,6 @@ import { activityText } from './activity.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { steeringText } from './steering.ts';
 import { symbolsFor } from './symbols.ts';
-
-/** The last run of a change, or its place in the queue of a batch. Missing values are null. */
-export interface RunRow {
-  readonly change: string;
-  /** null for a change that is queued, or whose state cannot be read. */
-  readonly run: string | null;
-  /** `unreadable` if state.json has a newer version. */
-  readonly status: RunView['status'] | 'queued' | 'unreadable';
-  /** What a run that is running does instead of working; null if it works or has ended. */
-  readonly phase: RunPhase | null;
-  readonly iteration: number;
-  readonly finishedIterations: number;
-  readonly maxIterations: number | null;
-  readonly tasks: TaskCount | null;
-  /** What its last gate has proven; null if no gate has looked for scenarios. */
-  readonly proof: ProofCount | null;
-  /** When the run was started, or the change was queued; empty if its state cannot be read. */
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly elapsedMs: number;
-  readonly usage: Usage | null;
-  /** What it does now, or why it ended. */
-  readonly activity: string | null;
-  /** How many processes are left of a run that was killed. */
-  readonly leftovers: number;
-  readonly archived: boolean;
-  /** Its change is neither active nor archived any more. */
-  readonly deleted: boolean;
-  /** Where workers have it; missing for a run on this machine. */
-  readonly remote?: object;
-}
 
 /**
  * Whether a list without --all shows a run: runs of archived changes are left out, and complete ones of deleted
@@ -75,7 +43,7 @@ export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<R
   const known = new Map<string, { readonly stamp: string; readonly row: RunRow | null }>();
   const read = async (change: string, now: Date): Promise<RunRow | null> => {
     const queue = queuedBy(request.project, change);
-    if (queue !== null && loopOwner(request.project, change) === null) return queuedRow(request.project, change, queue);
+    if (queue !== null && loopOwner(request.project, change) === null) return batchRow(request.project, change, queue);
     const stamp = stateStamp(request.project, change);
     const before = known.get(change);
     if (before?.stamp === stamp && !mayChange(before.row)) return before.row;
@@ -120,30 +88,13 @@ export const byActivity = (a: RunRow, b: RunRow): number => {
   return time(a) < time(b) ? 1 : -1;
 };
 
-/** A row without a run. */
-const emptyRow = {
-  run: null,
-  phase: null,
-  iteration: 0,
-  finishedIterations: 0,
-  maxIterations: null,
-  tasks: null,
-  proof: null,
-  startedAt: '',
-  endedAt: null,
-  elapsedMs: 0,
-  usage: null,
-  leftovers: 0,
-  archived: false,
-  deleted: false,
-} satisfies Partial<RunRow>;
-
-const queuedRow = async (project: Project, change: string, owner: LockOwner): Promise<RunRow> => {
+/** A change that waits in a batch. */
+const batchRow = async (project: Project, change: string, owner: LockOwner): Promise<RunRow> => {
   const tasks = await changeOf(project, change)
     .then((target) => tasksOfChange(project, target))
     .catch(() => null);
   return {
-    ...emptyRow,
+    ...withoutRun,
     change,
     status: 'queued',
     tasks: tasks && countTasks(tasks),
@@ -153,7 +104,7 @@ const queuedRow = async (project: Project, change: string, owner: LockOwner): Pr
 };
 
 const unreadableRow = (change: string, what = 'state.json'): RunRow => ({
-  ...emptyRow,
+  ...withoutRun,
   change,
   status: 'unreadable',
   activity: `${what} cannot be read; see "${commandLine('spool', 'status', change)}"`,

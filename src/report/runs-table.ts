@@ -1,7 +1,7 @@
 import { duration, timeAgo } from '../text/format.ts';
 import type { Canvas } from './canvas.ts';
 import { costText } from './figures.ts';
-import type { RunRow } from './read-run-rows.ts';
+import type { RunRow } from '../ralph/run-row.ts';
 import { colorOf } from './status-style.ts';
 import { type Column, renderTable } from './table.ts';
 

@@ -3,7 +3,7 @@ import { type RunPhase, runPhases } from '../ralph/view.ts';
 import { pluralise, widthOf } from '../text/format.ts';
 import { costText } from './figures.ts';
 import type { Canvas } from './canvas.ts';
-import type { RunRow } from './read-run-rows.ts';
+import type { RunRow } from '../ralph/run-row.ts';
 import { renderRunsTable } from './runs-table.ts';
 import { truncate } from './shorten.ts';
 

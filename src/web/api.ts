@@ -29,7 +29,8 @@ import type { RunEvent } from '../ralph/events.ts';
 import type { Ledger, ProofCount } from '../ralph/proof.ts';
 import type { IterationOutcome } from '../ralph/outcome.ts';
 import type { GateReport, IterationRecord, TaskCount, AgentSwitch } from '../ralph/record.ts';
-import type { RunPhase, RunView } from '../ralph/view.ts';
+import type { RemoteState, RunRow } from '../ralph/run-row.ts';
+import type { RunView } from '../ralph/view.ts';
 
 export type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 export type { RunEvent } from '../ralph/events.ts';
@@ -59,38 +60,15 @@ export interface ApiError {
 
 // ---- Overview
 
-export type RowStatus = RunView['status'] | 'queued' | 'unreadable' | 'none';
+export type RowStatus = RunRow['status'] | 'none';
 
 /** A change with its last run. */
-export interface Row {
-  readonly change: string;
+export interface Row extends Omit<RunRow, 'status' | 'remote'> {
+  /** `none`: the change was never run. */
+  readonly status: RowStatus;
   /** Where the change is from, such as `openspec`; null if it is archived, deleted or only in the queue. */
   readonly source: string | null;
   readonly module: string | null;
-  /** null for a change that was never run, or that is queued. */
-  readonly run: string | null;
-  /** `none`: the change was never run. */
-  readonly status: RowStatus;
-  /** What a run that is running does instead of working; null if it works or has ended. */
-  readonly phase: RunPhase | null;
-  readonly iteration: number;
-  readonly finishedIterations: number;
-  /** null: unlimited. */
-  readonly maxIterations: number | null;
-  readonly tasks: TaskCount | null;
-  /** How many scenarios its last gate has proven; null if no gate has looked for any. */
-  readonly proof: ProofCount | null;
-  /** Empty if it is not known. */
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly elapsedMs: number;
-  readonly usage: Usage | null;
-  /** What it does now (the current tool), or why it ended. */
-  readonly activity: string | null;
-  /** How many processes are left of a run that was killed. */
-  readonly leftovers: number;
-  readonly archived: boolean;
-  readonly deleted: boolean;
   /** Whether its branch has landed; null without a branch. */
   readonly landed: boolean | null;
   readonly branch: string | null;
@@ -108,16 +86,6 @@ export interface Attention {
   readonly kind: 'blocked' | 'failed' | 'rejected' | 'limit' | 'interrupted' | 'unreadable' | 'problem' | 'silent';
   /** One sentence. */
   readonly text: string;
-}
-
-export interface RemoteState {
-  readonly state: string;
-  readonly silent: boolean;
-  readonly detail: string | null;
-  readonly worker: string | null;
-  readonly host: string | null;
-  readonly since: string | null;
-  readonly seen: string | null;
 }
 
 export interface Overview {

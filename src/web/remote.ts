@@ -2,7 +2,7 @@ import type { Checkpoint } from '../git/checkpoint.ts';
 import type { Ledger } from '../ralph/proof.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import type { RunView } from '../ralph/view.ts';
-import type { RunRow } from '../report/read-run-rows.ts';
+import type { RunRow } from '../ralph/run-row.ts';
 import type { FollowedEvent } from '../store/follow.ts';
 import type { JournalEntry } from './api.ts';
 import type { FollowRequest } from './read/run-source.ts';

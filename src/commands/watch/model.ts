@@ -1,6 +1,6 @@
+import type { RunRow } from '../../ralph/run-row.ts';
 import { endOf, withoutLast } from '../../report/shorten.ts';
 import { keyHelp, openKeyHelp } from '../../report/watch-screen.ts';
-import type { RunRow } from '../../report/read-run-rows.ts';
 import type { ControlCommand } from '../../ralph/control.ts';
 import type { Key } from './keys.ts';
 

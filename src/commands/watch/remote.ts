@@ -5,8 +5,9 @@ import { isAboutQueue, type ListedChange } from '../../cluster/queue.ts';
 import { changesSince } from '../../cluster/recent-changes.ts';
 import { listWorkers } from '../../cluster/workers.ts';
 import type { ControlCommand } from '../../ralph/control.ts';
-import { queuedRow, silentText } from '../../report/queued-rows.ts';
-import { byActivity, type RunRow } from '../../report/read-run-rows.ts';
+import type { RunRow } from '../../ralph/run-row.ts';
+import { workerRow, silentText } from '../../report/worker-rows.ts';
+import { byActivity } from '../../report/read-run-rows.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
 import { secondsTime } from '../../text/format.ts';
@@ -96,7 +97,7 @@ const createKnownRows = (env: NodeJS.ProcessEnv) => {
   return {
     clear: () => rows.clear(),
     add: (listed: ListedChange): void => {
-      rows.set(listed.id, { listed, row: redactor.data(queuedRow(listed, viewOf(listed))) });
+      rows.set(listed.id, { listed, row: redactor.data(workerRow(listed, viewOf(listed))) });
     },
     merge: (local: readonly RunRow[]): RunRow[] => {
       const here = new Map(local.map((row) => [row.change, row]));

@@ -1,6 +1,6 @@
 import { isAboutQueue, queueStates } from '../../cluster/queue.ts';
-import { lastRunText, remoteOf } from '../../report/queued-rows.ts';
-import { statusOfQueued } from '../../report/queued-run.ts';
+import { lastRunText, remoteOf } from '../../report/worker-rows.ts';
+import { statusOfQueued } from '../../report/worker-run.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../registry/command.ts';
 import { localRun, tryProjectQueue } from './queued.ts';

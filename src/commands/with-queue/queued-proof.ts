@@ -2,7 +2,7 @@ import { lastRecords } from '../../cluster/events.ts';
 import { readPublishedLedger } from '../../cluster/published.ts';
 import { say } from '../../report/message.ts';
 import type { SentRun } from '../../report/proof/report.ts';
-import { statusOfQueued } from '../../report/queued-run.ts';
+import { statusOfQueued } from '../../report/worker-run.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../registry/command.ts';
 import { keyOf, tryQueuedChange } from './queued.ts';

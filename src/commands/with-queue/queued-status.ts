@@ -5,8 +5,8 @@ import type { RunView } from '../../ralph/view.ts';
 import { activityText } from '../../report/activity.ts';
 import type { RemoteRuns } from '../../report/print-runs.ts';
 import { canvasOf } from '../../report/canvas.ts';
-import { phaseOfQueued, queuedRow, remoteOf, silentText } from '../../report/queued-rows.ts';
-import { renderQueued, statusOfQueued } from '../../report/queued-run.ts';
+import { phaseOfQueued, workerRow, remoteOf, silentText } from '../../report/worker-rows.ts';
+import { renderQueued, statusOfQueued } from '../../report/worker-run.ts';
 import type { StatusRequest } from '../../report/print-run.ts';
 import { shownIterations } from '../../report/shown-iterations.ts';
 import { symbolsFor } from '../../report/symbols.ts';
@@ -80,7 +80,7 @@ export const readRemoteRuns = async (url: string, request: StatusRequest): Promi
     const shown = rows.filter((row, index) => isAboutQueue(row, local[index]!));
     const silent = (await listWorkers(database)).filter((worker) => worker.silent && worker.projects.includes(key));
     return {
-      rows: shown.map((row) => redactor.data(queuedRow(row, viewOf(row)))),
+      rows: shown.map((row) => redactor.data(workerRow(row, viewOf(row)))),
       warnings: silent.map(silentText),
     };
   });

@@ -5,7 +5,7 @@ import { createPublishedReader, type PublishedReader } from '../../cluster/publi
 import { requireTables } from '../../cluster/migrations.ts';
 import { isAboutQueue, type ListedChange, listQueue } from '../../cluster/queue.ts';
 import { listWorkers } from '../../cluster/workers.ts';
-import { queuedRow, silentText } from '../../report/queued-rows.ts';
+import { workerRow, silentText } from '../../report/worker-rows.ts';
 import { parseJournalLine } from '../../store/event-format.ts';
 import { iterationFileName } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
@@ -48,7 +48,7 @@ export const remoteRunsIn = (url: string, { project, env }: WebQueue): RemoteRun
         const local = await Promise.all(rows.map(({ id }) => localRun(project, id)));
         const shown = rows.filter((row, index) => isAboutQueue(row, local[index]!));
         const silent = (await listWorkers(database)).filter((worker) => worker.silent && worker.projects.includes(key));
-        return { rows: shown.map((row) => queuedRow(row, viewOf(row))), warnings: silent.map(silentText) };
+        return { rows: shown.map((row) => workerRow(row, viewOf(row))), warnings: silent.map(silentText) };
       }),
     find: (change) =>
       ask(async (connection) => {
@@ -81,7 +81,7 @@ const runOf = (row: ListedChange, { queue, published }: WebConnection, url: stri
   const key = keyOf(queue, row.id);
   const run = view?.run ?? '';
   return {
-    row: queuedRow(row, view),
+    row: workerRow(row, view),
     view,
     records: () => lastRecords(queue.database, key, { run, limit: null }),
     entries: async (iteration, window) => {

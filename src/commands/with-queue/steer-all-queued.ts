@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { changesToSteer, steerAll, type SteeredChange } from '../../cluster/steer-all.ts';
 import type { ControlCommand } from '../../ralph/control.ts';
-import { statusOfQueued } from '../../report/queued-run.ts';
+import { statusOfQueued } from '../../report/worker-run.ts';
 import type { Project } from '../../store/project.ts';
 import { pluralise } from '../../text/format.ts';
 import { senderOf } from './queue.ts';

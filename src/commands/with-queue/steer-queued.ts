@@ -4,7 +4,7 @@ import { openRequests, sendMessage, findQueued, type ListedChange, type Sent } f
 import { userError } from '../../errors.ts';
 import { asksToStop, type ControlCommand } from '../../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../../ralph/view.ts';
-import { statusOfQueued } from '../../report/queued-run.ts';
+import { statusOfQueued } from '../../report/worker-run.ts';
 import { endPredicate, endWithReason } from '../../report/run-end.ts';
 import { answerMs } from '../../store/steer.ts';
 import type { Project } from '../../store/project.ts';

@@ -1,4 +1,4 @@
-import type { RunRow } from '../../report/read-run-rows.ts';
+import type { RunRow } from '../../ralph/run-row.ts';
 import type { Attention, IterationSummary, RowStatus } from '../api.ts';
 
 interface Facts {

@@ -3,11 +3,12 @@ import { sourceProblems } from '../../changes/sources.ts';
 import { lastSaved } from '../../changes/tasks/current.ts';
 import { asUserError } from '../../errors.ts';
 import { currentBranch } from '../../git/branches.ts';
+import { type RunRow, withoutRun } from '../../ralph/run-row.ts';
 import { type ChangeOverview, overviews } from '../../report/overview.ts';
-import { byActivity, createRowReader, type RunRow } from '../../report/read-run-rows.ts';
+import { byActivity, createRowReader } from '../../report/read-run-rows.ts';
 import { stateStamp } from '../../store/state.ts';
 import { version } from '../../text/version.ts';
-import type { IterationSummary, Overview, RemoteState, Row } from '../api.ts';
+import type { IterationSummary, Overview, Row } from '../api.ts';
 import { attentionOf } from './attention.ts';
 import { createCache } from './cache.ts';
 import type { History } from './history.ts';
@@ -118,7 +119,7 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
 
 const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras): Row => {
   const { branch, iterations } = extras;
-  const remote = (row.remote as RemoteState | undefined) ?? null;
+  const remote = row.remote ?? null;
   const problem = change?.problem ?? extras.problem;
   const facts = { ...row, remote, problem, last: iterations.at(-1) ?? null };
   return {
@@ -136,25 +137,12 @@ const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras):
 
 /** A change that was never run. */
 const idleRow = ({ id, source, module, tasks, problem }: ChangeOverview): Row => ({
+  ...withoutRun,
   change: id,
   source,
   module,
-  run: null,
   status: 'none',
-  phase: null,
-  iteration: 0,
-  finishedIterations: 0,
-  maxIterations: null,
   tasks,
-  proof: null,
-  startedAt: '',
-  endedAt: null,
-  elapsedMs: 0,
-  usage: null,
-  activity: null,
-  leftovers: 0,
-  archived: false,
-  deleted: false,
   landed: null,
   branch: null,
   attention: problem === null ? null : { kind: 'problem', text: problem },

@@ -1,7 +1,7 @@
 import { spentUsage } from '../../ralph/usage.ts';
 import { userStateFolder } from '../../store/user-state/folder.ts';
 import type { ComparedCheckpoints } from '../../store/saved-checkpoints.ts';
-import type { ConversationPage, RemoteState, Row, RunDetail } from '../api.ts';
+import type { ConversationPage, Row, RunDetail } from '../api.ts';
 import { badRequest, notFound } from '../http/refusal.ts';
 import type { RemoteRun } from '../remote.ts';
 import type { LocalReaders } from './local-run.ts';
@@ -61,14 +61,14 @@ interface FoundRun {
   readonly row: Row;
   readonly run: string;
   readonly remote: RemoteRun;
-  /** How many are in its history. */
+  /** The number of iterations in its history. */
   readonly iterations: number;
 }
 
 const detailOf = async ({ runs }: LocalReaders, { row, run, remote, iterations }: FoundRun): Promise<RunDetail> => {
   const { view } = remote;
   // The overview may be older than what the queue has just said.
-  const now = { ...row, ...remote.row, remote: remote.row.remote as RemoteState };
+  const now = { ...row, ...remote.row, remote: remote.row.remote ?? null };
   return {
     ...(await runs.change(now)),
     runs: [

@@ -1,13 +1,13 @@
+import type { RemoteState, RunRow } from '../ralph/run-row.ts';
 import { spentUsage } from '../ralph/usage.ts';
 import { phaseOf, type RunPhase, type RunView } from '../ralph/view.ts';
 import { dayTime, timeAgo } from '../text/format.ts';
 import { detailText } from './queue.ts';
-import { type QueuedChange, statusOfQueued, timesNow } from './queued-run.ts';
-import type { RunRow } from './read-run-rows.ts';
+import { type QueuedChange, statusOfQueued, timesNow } from './worker-run.ts';
 import { steeringText } from './steering.ts';
 
 /** A change that workers run, as a row of `spool status`. */
-export const queuedRow = (row: QueuedChange, view: RunView | null): RunRow => {
+export const workerRow = (row: QueuedChange, view: RunView | null): RunRow => {
   const status = statusOfQueued(row);
   const isOver = status !== 'running' && status !== 'queued';
   return {
@@ -39,7 +39,7 @@ export const phaseOfQueued = ({ state }: QueuedChange, view: RunView | null): Ru
 };
 
 /** Where and in which state workers have a change, for programs. */
-export const remoteOf = (row: QueuedChange) => ({
+export const remoteOf = (row: QueuedChange): RemoteState => ({
   state: row.state,
   silent: row.is_silent,
   detail: row.detail,

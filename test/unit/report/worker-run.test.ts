@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { lastRunText, queuedRow, silentText } from '../../../src/report/queued-rows.ts';
-import { type QueuedChange, renderQueued } from '../../../src/report/queued-run.ts';
+import { lastRunText, workerRow, silentText } from '../../../src/report/worker-rows.ts';
+import { type QueuedChange, renderQueued } from '../../../src/report/worker-run.ts';
 import { symbolsFor } from '../../../src/report/symbols.ts';
 
 const at = (time: string): Date => new Date(`2026-11-17T${time}:00`);
@@ -77,7 +77,7 @@ test('the total cost of several attempts, and the next commands', () => {
 });
 
 test('a row of spool status says where a change runs', () => {
-  expect(queuedRow({ ...row, ...running }, null)).toMatchObject({
+  expect(workerRow({ ...row, ...running }, null)).toMatchObject({
     status: 'running',
     run: null,
     activity: 'on build-1 (one) since 11:00',
