@@ -52,6 +52,10 @@ const openFolders = async (project: Project): Promise<ChangeSource[]> => {
   return Promise.all(used.map((name) => rows[name].open(folders[name])));
 };
 
+/** The source with this name; undefined if the project does not use it. */
+const openSource = async (project: Project, wanted: string): Promise<ChangeSource | undefined> =>
+  wanted === 'spool' ? spoolSource : (await openSources(project)).find(({ name }) => name === wanted);
+
 /** Why sources of a project are not used although they have a folder, or cannot be listed, by name. */
 const unusedSources = async (project: Project): Promise<ReadonlyMap<string, UserError>> => {
   const folders = sourceFolders(project);
@@ -282,7 +286,7 @@ export const changeOf = async (project: Project, id: string, from: string | null
   const found =
     wanted === null
       ? (await listed(project)).find((each) => each.id === id)?.source
-      : (await openSources(project)).find((each) => each.name === wanted);
+      : await openSource(project, wanted);
   const unused = found === undefined ? (await unusedSources(project)).get(wanted ?? '') : undefined;
   if (unused !== undefined) throw unused;
   return { ...(found ?? spoolSource).change(root, name), id };

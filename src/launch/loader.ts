@@ -32,7 +32,8 @@ export const createLoader = (cache: CodeCache): ((path: string) => unknown) => {
   const load = (path: string): unknown => {
     const known = modules.get(path);
     if (known) return known.exports;
-    const module = { exports: {} };
+    // Node's objects for exports become slow to extend: a file with hundreds of exports took a millisecond.
+    const module = { exports: Object.create(null) as object };
     modules.set(path, module);
     const file = compile(path, cache);
     loaded.push(file);

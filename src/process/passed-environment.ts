@@ -12,18 +12,18 @@ export const isPassName = (value: unknown): value is string =>
 const namesIn = (names: string): PassList => names.trim().split(/\s+/);
 
 /** Most programs need these to run as the user expects, and git needs them to commit under the user's name. */
-const alwaysPassed = namesIn(`
+const alwaysPassed = `
   PATH HOME USER LOGNAME SHELL SHLVL PWD TMPDIR TMP TEMP XDG_* SPOOL_ITERATION SPOOL_OWNER
   TERM COLORTERM NO_COLOR FORCE_COLOR COLUMNS LINES LANG LANGUAGE LC_* TZ
   HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
   NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR
   GIT_AUTHOR_* GIT_COMMITTER_* GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM EMAIL GNUPGHOME GPG_TTY
-`);
+`;
 
-const alwaysPassedOnWindows = namesIn(`
+const alwaysPassedOnWindows = `
   SystemRoot SystemDrive ComSpec PATHEXT windir USERPROFILE USERNAME HOMEDRIVE HOMEPATH
   APPDATA LOCALAPPDATA ProgramData ProgramFiles* CommonProgramFiles* PROCESSOR_* OS
-`);
+`;
 
 /** Returns the variables that every list allows; all of them if there is no list. */
 export const filterEnvironment = (
@@ -33,7 +33,7 @@ export const filterEnvironment = (
 ): NodeJS.ProcessEnv => {
   if (lists.length === 0) return env;
   const isWindows = platform === 'win32';
-  const isAlwaysPassed = matcher([...alwaysPassed, ...(isWindows ? alwaysPassedOnWindows : [])], isWindows);
+  const isAlwaysPassed = matcher(namesIn(isWindows ? alwaysPassed + alwaysPassedOnWindows : alwaysPassed), isWindows);
   const matchers = lists.map((list) => matcher(list, isWindows));
   const isPassed = (name: string) => isAlwaysPassed(name) || matchers.every((matches) => matches(name));
   return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)));

@@ -12,11 +12,17 @@ export const secretLiterals = (env: NodeJS.ProcessEnv): string[] => {
 /** A stream does not buffer more than this to complete a secret. */
 const maxLength = 12 * 1024;
 
-/** Variables whose value is a secret, unless it looks like a path, a number or a switch. */
-const secretName =
-  /(?:^|_)(?:KEY|TOKEN|PASS|PWD|PAT|AUTHORIZATION|CONN(?:ECTION)?_?STR(?:ING)?)(?:_|$)|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
-/** Variables whose value is a secret only if it looks random. */
-const maybeSecretName = /(?:^|_)(?:AUTH|SESSION|COOKIES?|DSN|CONN)(?:_|$)/i;
+const words = (all: string): ReadonlySet<string> => new Set(all.split(' '));
+
+/** Words of a name. The value of the variable is a secret, unless it looks like a path, a number or a switch. */
+const secretWords = words(
+  'KEY TOKEN PASS PWD PAT AUTHORIZATION CONNSTR CONNSTRING CONNECTIONSTR CONNECTIONSTRING CONN_STR CONN_STRING CONNECTION_STR CONNECTION_STRING',
+);
+/** The same, anywhere in a name. */
+const secretParts = ['APIKEY', 'SECRET', 'PASSWORD', 'PASSWD', 'PASSPHRASE', 'CREDENTIAL'];
+/** Words of a name. The value of the variable is a secret only if it looks random. */
+const maybeSecretWords = words('AUTH SESSION COOKIE COOKIES DSN CONN');
+
 /** Names that describe a type, a location or a duration, not a secret. */
 const nonSecretName =
   /_(?:PATH|FILE|DIR|SOCK|URL|URI|NAME|LIFETIME|TTL|ID|TYPE|MODE|METHOD|CLASS|DESKTOP|ADDRESS|MANAGER|HOST|PORT)$/i;
@@ -27,10 +33,18 @@ const environmentName =
 const secretsIn = (name: string, value: string): string[] => {
   if (name === 'SPOOL_NOTIFY') return addressesIn(value);
   const inUrl = userinfoOf(value);
-  const isSecret = (secretName.test(name) && looksSecret(value)) || (maybeSecretName.test(name) && looksRandom(value));
+  if (value.length < minLiteralLength) return inUrl;
+  const upper = name.toUpperCase();
+  const isSecret =
+    ((hasWord(upper, secretWords) || secretParts.some((part) => upper.includes(part))) && looksSecret(value)) ||
+    (hasWord(upper, maybeSecretWords) && looksRandom(value));
   if (!isSecret || nonSecretName.test(name) || environmentName.test(name)) return inUrl;
   return [value, ...partsOf(value), ...inUrl];
 };
+
+/** Whether a word of a name, or two neighbours, are in a set. Patterns for that are slow to create. */
+const hasWord = (name: string, known: ReadonlySet<string>): boolean =>
+  name.split('_').some((word, index, all) => known.has(word) || known.has(`${word}_${all[index + 1]}`));
 
 /** Returns the part of web addresses, one per line, that lets others send to them: the path and what follows. */
 const addressesIn = (lines: string): string[] =>

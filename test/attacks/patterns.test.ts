@@ -13,6 +13,11 @@ const recordBuilt = async (): Promise<FoundPattern[]> => {
     for (const file of new Set(built.map((where) => where.split(':')[0]!))) await import(resolve(file));
     const { judgeEnding, tagOnly } = await import('../../src/ralph/promise/judge-ending.ts');
     judgeEnding('<promise>COMPLETE</promise>', { text: 'COMPLETE', tagName: 'promise' }, tagOnly);
+    const { hasShape, shapes, shapeSpansIn } = await import('../../src/secrets/shapes.ts');
+    for (const { starts, needs = '' } of shapes) for (const start of starts) hasShape(`${start}${needs}`);
+    shapeSpansIn('');
+    const { isBox } = await import('../../src/changes/tasks/parse.ts');
+    isBox('- [\u2714] beyond ASCII');
     const { resetTime } = await import('../../src/harness/reset-time.ts');
     resetTime('resets 3pm', new Date());
     const { fitting, filesNamed } = await import('../../src/guard/deciders/scope.ts');

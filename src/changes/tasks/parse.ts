@@ -24,7 +24,7 @@ export const parentTasks = (markdown: string): Task[] =>
 /** The titles of all open boxes, wherever they are, including optional ones and those that are details of a task. */
 export const openBoxes = (markdown: string): string[] =>
   visibleLines(markdown).flatMap(({ line }) => {
-    const [, marked = '', , title = ''] = box.exec(line) ?? [];
+    const [, marked = '', , title = ''] = matchBox(line) ?? [];
     return title === '' || isDone(marked) ? [] : [title.trim()];
   });
 
@@ -71,21 +71,36 @@ export const statusIn = (lines: readonly string[]): string | undefined =>
   lines.map(statusOf).find((mark) => mark !== undefined);
 
 const statusOf = (line: string): string | undefined => {
+  if (!line.includes('**')) return undefined;
   const found = /\*\*Status:?\*\*:?\s*\[\s*(?:([^\]\s])\s*)?\]/iu.exec(line);
   return found ? (found[1] ?? '') : undefined;
 };
 
 /** Including quotes, and the first item of a nested list. */
 const bullet = String.raw`[\s>]*(?:[-*+]\s+)*(?:[-*+]|\d{1,9}[.)])\s*`;
-/** A mark is one character with its combining marks. `[A](url)` and `[A][ref]` are links. */
-const mark = String.raw`\[(?:\s*([^\]\s]\p{M}*)\s*\](?![([])|\](?![([])|\s+\])`;
-const box = new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'su');
-const boxStart = new RegExp(`^(${bullet})${mark}`, 'u');
 
-export const isBox = (line: string): boolean => boxStart.test(line);
+/** A mark is one character with its combining marks. `[A](url)` and `[A][ref]` are links. */
+const boxPatterns = (combining: string) => {
+  const mark = String.raw`\[(?:\s*([^\]\s]${combining})\s*\](?![([])|\](?![([])|\s+\])`;
+  return {
+    box: new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'su'),
+    start: new RegExp(`^(${bullet})${mark}`, 'u'),
+  };
+};
+
+const inAscii = boxPatterns('');
+let inUnicode: typeof inAscii | null = null;
+
+/** A pattern with a class of Unicode is slow to create, and most lines are ASCII. */
+const patternsFor = (line: string): typeof inAscii =>
+  /^[\t -~]*$/.test(line) ? inAscii : (inUnicode ??= boxPatterns(String.raw`\p{M}*`));
+
+const matchBox = (line: string): RegExpExecArray | null => patternsFor(line).box.exec(line);
+
+export const isBox = (line: string): boolean => patternsFor(line).start.test(line);
 
 /** Empties the box of a line; any other line is returned unchanged. */
-export const withoutMark = (line: string): string => line.replace(boxStart, '$1[ ]');
+export const withoutMark = (line: string): string => line.replace(patternsFor(line).start, '$1[ ]');
 
 /** The minimum indentation of nested boxes. */
 const step = 2;
@@ -95,7 +110,7 @@ const boxesIn = (lines: readonly string[]): Item[] => {
   const above: { indent: number; item: (typeof items)[number] }[] = [];
   for (const line of lines) {
     if (line.trim() === '') continue;
-    const found = box.exec(line);
+    const found = matchBox(line);
     const indent = columnsOf(/^[\s>]*/.exec(line)![0]);
     while (above.length > 0 && above.at(-1)!.indent > indent - (found ? step : 1)) above.pop();
     if (!found) continue;
