@@ -40,24 +40,42 @@ export const takeBaseline = (tag: string): Baseline => {
  */
 export const endLeftOver = async (tag: string, baseline: Baseline, graceMs = defaultGraceMs): Promise<LeftOver> => {
   let mayHaveServed = false;
-  const members = () => {
-    const found = sortOut(tag, baseline);
-    mayHaveServed ||= found.shells.some(talksByPipes);
-    return found.left;
+  const find = (all: Processes) => {
+    const { left, shells } = sortOut(tag, baseline, all);
+    mayHaveServed ||= shells.some(talksByPipes);
+    return left;
   };
-  const ended = await terminateAll(members, graceMs);
-  return { ended, kept: sortOut(tag, baseline).kept, mayHaveServed };
+  const ended = await terminateAll(untilGone(find), graceMs);
+  return { ended, kept: sortOut(tag, baseline, readProcesses()).kept, mayHaveServed };
 };
 
 /** Ends those of these processes that still run, with their descendants. Linux only. */
 export const endProcesses = ({ processes }: Baseline, graceMs = defaultGraceMs): Promise<number> =>
-  terminateAll(() => {
-    const all = readProcesses();
-    const running = [...processes].filter(([pid, start]) => all.get(pid)?.start === start).map(([pid]) => pid);
-    return [...new Set(running.flatMap((pid) => [pid, ...descendantsOf(pid, all)]))];
-  }, graceMs);
+  terminateAll(
+    untilGone((all) => runningOf(processes, all)),
+    graceMs,
+  );
 
 const defaultGraceMs = 1000;
+
+/**
+ * Adds what was found before and still runs, with its descendants: a process without the tag is found by its parents,
+ * which may be gone before it.
+ */
+const untilGone = (find: (all: Processes) => readonly number[]): (() => number[]) => {
+  const found = new Map<number, string>();
+  return () => {
+    const all = readProcesses();
+    const tops = [...find(all), ...runningOf(found, all)];
+    const members = new Set(tops.flatMap((pid) => [pid, ...descendantsOf(pid, all)]));
+    for (const pid of members) found.set(pid, all.get(pid)!.start);
+    return [...members];
+  };
+};
+
+/** Those that still run. The start time tells whether an ID was reused. */
+const runningOf = (processes: ReadonlyMap<number, string>, all: Processes): number[] =>
+  [...processes].filter(([pid, start]) => all.get(pid)?.start === start).map(([pid]) => pid);
 
 /** Processes with the tag, and their descendants, which may have dropped it. */
 const familyOf = (tag: string, all: Processes): Process[] => {
@@ -74,8 +92,7 @@ interface NewProcesses {
 }
 
 /** Divides the processes that are newer than the baseline. */
-const sortOut = (tag: string, baseline: Baseline): NewProcesses => {
-  const all = readProcesses();
+const sortOut = (tag: string, baseline: Baseline, all: Processes): NewProcesses => {
   const isOld = ({ pid, start }: Process) => baseline.processes.get(pid) === start;
   const left: number[] = [];
   const kept: number[] = [];

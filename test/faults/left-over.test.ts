@@ -81,6 +81,8 @@ describe.runIf(process.platform === 'linux')('what a turn leaves running is ende
     'a process that starts another while it is ended':
       '(setsid sh -c "trap \'setsid sleep 1000 & setsid sleep 1000 &\' TERM; echo left \\$\\$; while :; do sleep 0.1; done" &)',
     'a process without the tag, in a shell': 'env -i sh -c "echo left \\$\\$; exec sleep 1000"; true',
+    'a process without the tag that ignores SIGTERM, in a shell':
+      'env -i sh -c "trap \'\' TERM; echo left \\$\\$; while :; do sleep 0.1; done"; true',
     'the tool itself': 'echo left $$; while :; do sleep 0.1; done',
   };
 
