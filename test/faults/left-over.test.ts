@@ -121,7 +121,12 @@ describe.runIf(process.platform === 'linux')('a shell that the agent started', (
     ['with pipes is ended, and may have been a server', serving, { pipes: true }, true],
     ['with a session of its own is a tool', serving, { pipes: true, detached: true }, false],
     ['without an input is a tool', serving, {}, false],
-    ['that is gone is a tool', `(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; ${serving}) &`, { pipes: true }, false],
+    [
+      'that is gone is a tool',
+      `(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; ${serving}) &`,
+      { pipes: true },
+      false,
+    ],
   ])('%s', async (_, script, options, mayHaveServed) => {
     const agent = await startAgent();
     const baseline = takeBaseline(agent.tag);
