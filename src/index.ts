@@ -20,7 +20,7 @@ import { lastRecords } from './store/history.ts';
 import { findProject, type Project } from './store/project.ts';
 import { userStateFolder } from './store/user-state/folder.ts';
 import { asRecorded } from './store/user-state/steps.ts';
-import { loopOwner, readRun as readSaved } from './store/state.ts';
+import { loadRun, loopOwner } from './store/state.ts';
 import { withoutControls } from './text/controls.ts';
 
 export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';
@@ -134,7 +134,7 @@ export const readRun = async (
 ): Promise<SavedRun | null> => {
   try {
     const id = await resolveChange(project, change);
-    const { view: saved } = await readSaved(project, id);
+    const { view: saved } = await loadRun(project, id);
     if (saved === null) return null;
     const view = asRecorded(userStateFolder(project, id, env), saved);
     const { records } = lastRecords(project, id, iterations);

@@ -14,7 +14,7 @@ import { countTasks } from '../changes/tasks/task.ts';
 import { finishArchive } from '../changes/archive/finish.ts';
 import { renderIssue } from '../report/issues.ts';
 import { say } from '../report/message.ts';
-import { overview } from '../report/overview.ts';
+import { overview } from '../report/read-change-rows.ts';
 import { parseFlags, resolveOptions } from '../config/resolve.ts';
 import { findProjectHere, type Project } from '../store/project.ts';
 import { agentEdits } from './runs/agent-edits.ts';

@@ -2,7 +2,7 @@ import { safeJson } from '../text/controls.ts';
 import { finishArchive } from '../changes/archive/finish.ts';
 import { activeChanges, sourceProblems } from '../changes/sources.ts';
 import { findProject, type Project } from '../store/project.ts';
-import { archivedOverviews, type ChangeOverview, overviews } from '../report/overview.ts';
+import { archivedOverviews, type ChangeRow, readChangeRows } from '../report/read-change-rows.ts';
 import { canvasOf } from '../report/canvas.ts';
 import { renderChangesTable } from '../report/changes-table.ts';
 import { answer, say } from '../report/message.ts';
@@ -13,7 +13,7 @@ import { queueOf } from './with-queue/queue-url.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
   const { rawFlags, cwd, env, terminal } = invocation;
-  const list = rawFlags.archived ? archivedOverviews : overviews;
+  const list = rawFlags.archived ? archivedOverviews : readChangeRows;
   const project = findProject(cwd);
   const finished = await finishArchive(project, env);
   if (finished !== null) say(terminal, finished);
@@ -24,7 +24,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
       ? null
       : import('./with-queue/queued-list.ts').then((each) => each.readQueueStates(queue, { project, terminal })),
   ]);
-  const changes: readonly ChangeOverview[] = overviewsHere.map((each) =>
+  const changes: readonly ChangeRow[] = overviewsHere.map((each) =>
     remote === null ? each : { ...each, remote: remote.get(each.id) ?? null },
   );
   for (const problem of await sourceProblems(project)) say(terminal, problem);
@@ -40,7 +40,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
 /** An agent may have changed what names the task file, so that other tasks are counted than during its run. */
 const announceEdits = async (
   project: Project,
-  changes: readonly ChangeOverview[],
+  changes: readonly ChangeRow[],
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
 ): Promise<void> => {
   const ended = new Set(changes.filter(({ lastRun }) => lastRun?.status !== 'running').map(({ id }) => id));

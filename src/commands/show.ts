@@ -13,7 +13,7 @@ import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
 import { listModules, moduleFile, moduleIdOf } from '../changes/modules.ts';
 import { say } from '../report/message.ts';
-import { type ChangeOverview, overview } from '../report/overview.ts';
+import { type ChangeRow, overview } from '../report/read-change-rows.ts';
 import { tasksOf } from '../changes/tasks/current.ts';
 import { readTasks } from '../changes/tasks/read.ts';
 import { countTasks, type Task } from '../changes/tasks/task.ts';
@@ -65,7 +65,7 @@ const findArchived = async (project: Project, query: string, near: string | null
 };
 
 /** What is shown of a change. */
-interface ChangePage extends Pick<ChangeOverview, 'id' | 'source' | 'module' | 'lastRun' | 'queued'> {
+interface ChangePage extends Pick<ChangeRow, 'id' | 'source' | 'module' | 'lastRun' | 'queued'> {
   readonly kind: 'change';
   readonly archived: boolean;
   readonly folder: string;

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { maxText } from '../files/safe.ts';
 import { isSameFile, stampOf } from '../files/stamp.ts';
 import { readRegular } from '../files/regular.ts';
@@ -22,6 +22,10 @@ export interface WorkTree {
   readonly dotGit: string | null;
   readonly tempIndex: string;
 }
+
+/** Returns the path of a file as git names it. */
+export const pathInTree = ({ root }: Pick<WorkTree, 'root'>, file: string): string =>
+  relative(root, file).replaceAll('\\', '/');
 
 /** Returns the git folder that linked work trees share. */
 export const sharedFolderOf = ({ exclude }: Pick<WorkTree, 'exclude'>): string => dirname(dirname(exclude));

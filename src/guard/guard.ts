@@ -44,10 +44,10 @@ export interface Guard {
   names(redactor: Redactor): string[];
   /** Whether a version of a file is the expected one, or an edit of the user since the last agent ended. */
   isExpected(key: string, bytes: Buffer | null): boolean;
-  /** Called before an agent starts. */
-  before(): void;
-  /** Called after the agent has ended. Returns all differences. */
-  after(): Tampering[];
+  /** Expects what the user has edited since the last agent ended. Called before an agent starts, or a gate is repeated. */
+  acceptEdits(): void;
+  /** Called after the agent has ended: later edits are the user's. Returns all differences. */
+  agentEnded(): Tampering[];
   /** The titles of open tasks that are not counted because an agent has moved them, or added others below them. */
   uncountedTasks(): string[];
   /** Called before each verify command. Returns all differences without saving anything. */
@@ -94,11 +94,11 @@ const watchGoal = (goal: Goal, folder: string, opened: Memory): Omit<Guard, 'isN
       const hash = goal.hashIn(key, bytes);
       return hash === memory.expected[key] || isUsers(memory, key, hash);
     },
-    before() {
+    acceptEdits() {
       accept();
       save(beforeAgent(memory, wholeState(goal, memory)));
     },
-    after() {
+    agentEnded() {
       if (isEmpty(memory)) return [];
       accept();
       const now = wholeState(goal, memory);

@@ -43,8 +43,15 @@ const addedSince = async ({ root }: Project, branch: string, verified: string | 
   return `${branch} has ${added === null || added === 0 ? 'changes' : pluralise(added, 'commit')} that its run did not make`;
 };
 
-/** The flags of the limits that stop a run. */
-const limitFlags: Readonly<Partial<Record<Stop['cause'], FlagName>>> = {
+/** The flags of the limits that stop a run; null for other causes. */
+const limitFlags: Readonly<Record<Stop['cause'], FlagName | null>> = {
+  promise: null,
+  'blocked-promise': null,
+  denied: null,
+  signal: null,
+  'not-started': null,
+  'fail-fast': null,
+  'max-failures': null,
   'max-iterations': 'maxIterations',
   'max-duration': 'maxDuration',
   until: 'until',
@@ -52,6 +59,7 @@ const limitFlags: Readonly<Partial<Record<Stop['cause'], FlagName>>> = {
   'max-tokens': 'maxTokens',
   'max-wait': 'maxWait',
   'max-stalled': 'maxStalled',
+  'max-reviews': 'maxReviews',
 };
 
 /** Returns null if the run is complete. */
@@ -62,8 +70,8 @@ const whyStopped = (view: RunView, alive: boolean): string | null => {
       return null;
     case 'limit':
     case 'blocked': {
-      const flag = view.cause === null ? undefined : limitFlags[view.cause];
-      return flag === undefined ? status : `stopped at ${flagOf(flag)}`;
+      const flag = view.cause === null ? null : limitFlags[view.cause];
+      return flag === null ? status : `stopped at ${flagOf(flag)}`;
     }
     case 'failed':
     case 'interrupted':

@@ -14,7 +14,7 @@ import { recordedBase } from '../store/user-state/branches.ts';
 import { userStateFolder } from '../store/user-state/folder.ts';
 import { saveLedger } from '../store/user-state/ledger.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
-import { readRun, readState } from '../store/state.ts';
+import { loadRun, readState } from '../store/state.ts';
 import { lineChanges, pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { deletionNotices, filesLostWith, keptNotice } from '../run/workspace/provisioned-worktree.ts';
@@ -80,7 +80,7 @@ const sizeOf = async ({ project }: Landing, [from, to]: readonly [string, string
 /** Returns a string, the reason, if there is nothing to land. */
 const planLanding = async (request: LandRequest, staging: string): Promise<Landing | string> => {
   const { project, change, say } = request;
-  const { view, damage } = await readRun(project, change);
+  const { view, damage } = await loadRun(project, change);
   if (damage !== null) say(damage);
   const branch = view?.workspace?.branch ?? branchOf(change);
   const tip = await tipOf(project.root, branch);

@@ -6,7 +6,7 @@ import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { userStateFolder } from '../store/user-state/folder.ts';
 import { withSecrets, recognise } from '../store/user-state/identity.ts';
-import { readRun } from '../store/state.ts';
+import { loadRun } from '../store/state.ts';
 import { gateCommands } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
@@ -44,7 +44,7 @@ export const trustLanding = async ({
   const { forChange, explicit, config: current, passLists } = withOwnCommands(resolved, [target]);
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
-  const { view } = await readRun(project, change);
+  const { view } = await loadRun(project, change);
   const folder = userStateFolder(project, change, env);
   const isKnown = view !== null && wasStartedHere(folder, view);
   const recordedCommands = view ? withSecrets(folder, view).gate.verify : [];

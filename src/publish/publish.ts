@@ -11,7 +11,7 @@ import { whyDirty } from '../land/dirty.ts';
 import type { ChangeRef } from '../store/change-ref.ts';
 import { newPrivateFolder } from '../store/folders.ts';
 import { worktreePath } from '../store/paths.ts';
-import { readRun } from '../store/state.ts';
+import { loadRun } from '../store/state.ts';
 import { recordedBase } from '../store/user-state/branches.ts';
 import { userStateFolder } from '../store/user-state/folder.ts';
 import { someOf } from '../text/format.ts';
@@ -90,7 +90,7 @@ interface Publication {
 
 const planPublication = async (request: PublishRequest): Promise<Publication> => {
   const { project, change, env, say } = request;
-  const { view, damage } = await readRun(project, change);
+  const { view, damage } = await loadRun(project, change);
   if (damage !== null) say(damage);
   const branch = view?.workspace?.branch ?? branchOf(change);
   const tip = await tipOf(project.root, branch);

@@ -1,6 +1,6 @@
 import { gateCommands, type GatePlan } from './plan.ts';
 import type { GateReport, GateRun, GateProof, ReviewReport } from './record.ts';
-import type { Verdict } from './iteration.ts';
+import type { Verdict } from './observe-iteration.ts';
 import { isProven } from './proof-rows.ts';
 import { grouped } from './usage.ts';
 

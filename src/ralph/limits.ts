@@ -1,6 +1,7 @@
 import type { AbortReason, Usage } from './agent-events.ts';
 import type { Limits, RunPlan } from './plan.ts';
 import type { Stop } from './events.ts';
+import { tokensOf } from './usage.ts';
 import type { RunView } from './view.ts';
 
 /** What a run has used so far. */
@@ -71,7 +72,7 @@ const overspent = (limits: Limits, usage: Usage): Stop | null => {
   const cost = usage.costUsd ?? 0;
   if (cost >= limits.maxCostUsd)
     return { cause: 'max-cost', detail: `--max-cost ${limits.maxCostUsd} reached: $${cost.toFixed(2)} spent` };
-  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  const tokens = tokensOf(usage) ?? 0;
   if (tokens >= limits.maxTokens)
     return { cause: 'max-tokens', detail: `--max-tokens ${limits.maxTokens} reached: ${tokens} used` };
   return null;

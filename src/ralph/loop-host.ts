@@ -1,6 +1,6 @@
 import type { AbortReason, AgentEvent, TurnEnd, Usage } from './agent-events.ts';
 import type { DiffStat, Emit, Stop, StopReason, Uncommitted } from './events.ts';
-import type { Verdict } from './iteration.ts';
+import type { Verdict } from './observe-iteration.ts';
 import type { Deadlines } from './limits.ts';
 import type { AgentChoice } from './plan.ts';
 import type { GateReport, IterationRecord, TaskCount } from './record.ts';
@@ -67,7 +67,7 @@ export interface LoopHost {
   /** The titles of the tasks that were completed since the last prompt. */
   completedTasks(): Promise<readonly string[]>;
   /** Redacts the texts of a record and limits its size. */
-  withoutSecrets(record: IterationRecord): IterationRecord;
+  boundRecord(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
   /** Reserves an iteration in a shared budget. Returns why it must not start; null if it may. */

@@ -1,5 +1,5 @@
 import type { AgentError, AgentEvent, TurnEnd, Usage } from './agent-events.ts';
-import { observeIteration } from './iteration.ts';
+import { observeIteration } from './observe-iteration.ts';
 import type { Denials, ReviewReport } from './record.ts';
 import { findingsIn } from './review-findings.ts';
 

@@ -1,5 +1,5 @@
 import { applyGate, runsCommands, wasInterrupted } from './gate-result.ts';
-import { observeIteration } from './iteration.ts';
+import { observeIteration } from './observe-iteration.ts';
 import type { LadderStep } from './ladder.ts';
 import { budgetAbort, deadlinesOf } from './limits.ts';
 import { allUsage, type LoopHost } from './loop-host.ts';
@@ -70,7 +70,7 @@ export const runIteration = async (
     deferred,
     ...(usageLeftOut && { usageLeftOut }),
   };
-  return host.withoutSecrets(record);
+  return host.boundRecord(record);
 };
 
 /** An iteration whose agent has ended. */
@@ -100,6 +100,6 @@ export const passGate = async (
   const phases = ended.phases && { ...ended.phases, gateMs: Math.round(host.monotonicMs() - startMs) };
   const record = { ...ended, ...applyGate(ended, gate), ...(phases && { phases }), gate, tasks };
   // The checks may have taken long.
-  const judged = host.withoutSecrets(rejectUnread(record, host.contextId()));
+  const judged = host.boundRecord(rejectUnread(record, host.contextId()));
   return judged.completionFound ? host.addProofToCommit(judged) : judged;
 };

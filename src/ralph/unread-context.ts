@@ -1,4 +1,4 @@
-import type { Verdict } from './iteration.ts';
+import type { Verdict } from './observe-iteration.ts';
 import type { IterationRecord } from './record.ts';
 
 export const unreadContext = 'context was added after the iteration started';

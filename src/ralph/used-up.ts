@@ -1,6 +1,6 @@
 import { limitReached, limitsOf } from './limits.ts';
 import type { RunPlan } from './plan.ts';
-import { spentUsage } from './usage.ts';
+import { spentUsage, tokensOf } from './usage.ts';
 import type { RunView } from './view.ts';
 
 /** A limit that a run has reached, so that it cannot start another iteration. */
@@ -45,7 +45,7 @@ export const usedUp = (
       ]);
     }
     case 'max-tokens': {
-      const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+      const tokens = tokensOf(usage) ?? 0;
       return found(`used ${tokens} tokens`, '--max-tokens', [
         String(limits.maxTokens),
         String(tokens + limits.maxTokens),

@@ -5,7 +5,7 @@ import { currentStatus, isResumable, phaseOf, type RunView } from '../ralph/view
 import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import type { LockOwner } from '../store/lock-owner.ts';
-import { hasHandover, loopOwner, queuedBy, readRun } from '../store/state.ts';
+import { hasHandover, loopOwner, queuedBy, loadRun } from '../store/state.ts';
 import { type Canvas, canvasOf } from './canvas.ts';
 import { say } from './message.ts';
 import { oneLine } from './shorten.ts';
@@ -27,7 +27,7 @@ export interface StatusRequest {
 /** Prints the last run of a change. Reads only the end of the history, unless all iterations are requested. */
 export const printRun = async (change: string, request: StatusRequest): Promise<void> => {
   const { project, terminal, json, all } = request;
-  const { view: saved, damage } = await readRun(project, change);
+  const { view: saved, damage } = await loadRun(project, change);
   if (damage !== null) say(terminal, damage);
   const alive = loopOwner(project, change) !== null;
   const known = saved && !isResumable(saved) ? await confirmed(change, saved, request) : saved;
@@ -58,13 +58,13 @@ export const printRun = async (change: string, request: StatusRequest): Promise<
     );
   const { shown, facts } = await currentFacts(view, { ...request, alive });
   const kept = hasHandover(project, change) ? { handover: await keptNotes(change, request) } : {};
-  const isLanded = await hasLanded(shown, project);
+  const isLanded = await wasLanded(shown, project);
   const lines = renderRun(shown, { ...facts, ...kept, records, alive, isLanded, table: true }, canvasOf(terminal));
   terminal.printResult(`${lines.join('\n')}\n`);
 };
 
-/** Whether the branch of a run has landed. Imported only when needed. */
-const hasLanded = async ({ change, run, status, workspace }: RunView, project: Project): Promise<boolean> =>
+/** Whether the branch of a run was landed; it may have more commits since. Imported only when needed. */
+const wasLanded = async ({ change, run, status, workspace }: RunView, project: Project): Promise<boolean> =>
   status === 'complete' &&
   Boolean(workspace?.branch) &&
   (await import('../store/landed.ts')).readLanded(project, change)?.run === run;

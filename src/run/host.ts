@@ -66,14 +66,14 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     },
     gate: async (iteration, ended, isResumed) => {
       // Changes since the interruption were made by the user.
-      if (isResumed) context.guard.before();
+      if (isResumed) context.guard.acceptEdits();
       const report = await checkPromise(iteration, ended);
       if (report !== null) work.invalidate();
       if (report?.passed === false && context.plan.gate.requireScenarios) await work.afterGate(iteration);
       return report;
     },
     addProofToCommit: (record) => addProofToCommit(context, record),
-    withoutSecrets: (record) => boundRecord(record, context.redactor),
+    boundRecord: (record) => boundRecord(record, context.redactor),
     save: async (record) => {
       ensureRunState(context);
       control.takeRequests();
@@ -168,7 +168,7 @@ const createAgentRunner =
   (context: RunContext): LoopHost['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, onEvent) => {
     const { findHarness, reporter, plan, folder, stopSignals, guard, sessions } = context;
-    guard.before();
+    guard.acceptEdits();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
     const ended = await sessions.of(findHarness(agent.harness)).prompt(

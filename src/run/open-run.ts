@@ -26,7 +26,7 @@ import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
 import { removeReviewCopy } from './review/copy.ts';
 import { savePrompt } from './assignment.ts';
-import { openWork } from './workspace/open-work.ts';
+import { openAgentWorkspace } from './workspace/open-agent-workspace.ts';
 
 export interface OpenedRun {
   readonly context: RunContext;
@@ -57,7 +57,7 @@ export const openRun = async (locked: LockedRun, services: RunServices, cleanup:
 
   const tag = services.cluster?.tag ?? plan.run;
   const run = { ...givenBy(spec, services), ...recording, plan, tag, lock, sandbox, control, stopSignals: control };
-  const work = await openWork({ ...run, previous, leftovers, deadline, repository }, cleanup);
+  const work = await openAgentWorkspace({ ...run, previous, leftovers, deadline, repository }, cleanup);
   const sessions = createSessions({ ...run, ...work }, services.openSession);
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {

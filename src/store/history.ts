@@ -75,7 +75,7 @@ const newline = 0x0a;
 const blockSize = 16 * 1024;
 
 /** No record is longer. A longer line is skipped without being kept in memory. */
-const maxLine = 16 * 1024 * 1024;
+export const maxRecordBytes = 16 * 1024 * 1024;
 
 /**
  * Yields the lines of a file, the last one first. Reads every byte once, and copies it at most once more. Reads at most
@@ -118,7 +118,7 @@ const createLine = () => {
   return {
     prepend(part: Buffer): void {
       length += part.length;
-      if (length <= maxLine) parts.push(part);
+      if (length <= maxRecordBytes) parts.push(part);
       else parts = [];
     },
     text: () => (parts.length === 1 ? parts[0]! : Buffer.concat(parts.toReversed())).toString('utf8'),

@@ -3,11 +3,11 @@ import { rebuildView, viewOfRecords } from '../ralph/rebuild.ts';
 import { folderNames } from '../files/read.ts';
 import { type Project } from './project.ts';
 import { cutHistory, lastRunRecords } from './history.ts';
-import { readStart, type SavedRun } from './state.ts';
+import { readStart, type LoadedRun } from './state.ts';
 import { runsFolder } from './paths.ts';
 
 /** Rebuilds the last run of a change whose state.json is damaged, from start.json and the history. */
-export const rebuildRun = (project: Project, change: string, file: string): SavedRun => {
+export const rebuildRun = (project: Project, change: string, file: string): LoadedRun => {
   const { records: inHistory, isCut } = lastRunRecords(project, change);
   const cut = isCut ? ` ${cutHistory(project, change)}` : '';
   const run = newestRun(project, change, inHistory);

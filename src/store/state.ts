@@ -11,7 +11,7 @@ import { readableVersions, upgradeView } from './upgrade.ts';
 import { parseJson } from '../text/shape.ts';
 
 /** The last run of a change, as far as it is known. */
-export interface SavedRun {
+export interface LoadedRun {
   /** null if there was none. */
   readonly view: RunView | null;
   /** One line that says that state.json is damaged and the view was rebuilt; null if it is intact. */
@@ -21,7 +21,7 @@ export interface SavedRun {
 }
 
 /** Rebuilds a damaged state.json from the history, in memory. Rejects if it has a newer version. */
-export const readRun = async (project: Project, changeId: string): Promise<SavedRun> => {
+export const loadRun = async (project: Project, changeId: string): Promise<LoadedRun> => {
   const file = stateFile(project, changeId);
   const text = readUnlessFolder(file, '');
   if (text === null) return { view: null, damage: null, hasSettings: true };
@@ -48,7 +48,7 @@ export const stateStamp = (project: Project, changeId: string): string =>
 
 /** Returns the last run of a change; null if there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>
-  (await readRun(project, changeId)).view;
+  (await loadRun(project, changeId)).view;
 
 /** Returns the run as it was last started; null if it is not known. */
 export const readStart = (project: Project, changeId: string, run: string): RunView | null => {

@@ -5,8 +5,8 @@ import { readLastRun } from '../../src/run/resume/last-run.ts';
 import { resolveOptions } from '../../src/config/resolve.ts';
 import { UserError } from '../../src/errors.ts';
 import { lastRecords } from '../../src/store/history.ts';
-import { overview } from '../../src/report/overview.ts';
-import { readRun } from '../../src/store/state.ts';
+import { overview } from '../../src/report/read-change-rows.ts';
+import { loadRun } from '../../src/store/state.ts';
 import { unknownUsage } from '../../src/ralph/agent-events.ts';
 import { initialView } from '../../src/ralph/reduce-view.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
@@ -89,7 +89,7 @@ const defaults = resolveOptions({ flagValues: {}, env: {}, project: null });
 const readAll = async ({ folder, env }: TestProject): Promise<void> => {
   const project = { root: folder };
   try {
-    const { view } = await readRun(project, change);
+    const { view } = await loadRun(project, change);
     const { records } = lastRecords(project, change, 10);
     const canvas = { style: (_: string, text: string) => text, columns: 80, symbols: symbolsFor({}) };
     for (const alive of [false, true])

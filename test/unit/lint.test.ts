@@ -66,7 +66,7 @@ const writing: Readonly<Record<string, string>> = {
   'run/sessions.ts': 'the state folder of the user',
   'run/start.ts': 'the folder of the run',
   'run/work/restore-unfinished.ts': 'a temporary index',
-  'run/workspace/open-work.ts': 'the folder of the run, and a temporary index',
+  'run/workspace/open-agent-workspace.ts': 'the folder of the run, and a temporary index',
 };
 
 const byPath =

@@ -4,7 +4,7 @@ import { readTasks } from './read.ts';
 import type { Change } from '../source.ts';
 import { changeOf } from '../sources.ts';
 import type { Project } from '../../store/project.ts';
-import { readRun, type SavedRun } from '../../store/state.ts';
+import { loadRun, type LoadedRun } from '../../store/state.ts';
 import type { Task } from './task.ts';
 
 /** The tasks in the workspace of a run, merged with the user's edits in the project. */
@@ -31,9 +31,9 @@ export const tasksOf = async (project: Project, change: Change): Promise<Task[] 
   currentTasks(project, change, (await lastSaved(project, change.id))?.view ?? null);
 
 /** Returns null for a state file that is unreadable or of a newer version, so that a list can still show the other changes. */
-export const lastSaved = async (project: Project, id: string): Promise<SavedRun | null> => {
+export const lastSaved = async (project: Project, id: string): Promise<LoadedRun | null> => {
   try {
-    return await readRun(project, id);
+    return await loadRun(project, id);
   } catch (error) {
     if (asUserError(error) === null) throw error;
     return null;

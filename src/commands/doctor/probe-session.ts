@@ -9,7 +9,7 @@ import type { Harness } from '../../harness/harness.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { processesOf, terminateAll } from '../../process/tree.ts';
 import { processesIn } from '../../process/working-in.ts';
-import { observeIteration, type Verdict } from '../../ralph/iteration.ts';
+import { observeIteration, type Verdict } from '../../ralph/observe-iteration.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { StopSignals } from '../../process/signals.ts';
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { userError, type UserError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
-import { type ChangeOverview, overviews } from '../../report/overview.ts';
+import { type ChangeRow, readChangeRows } from '../../report/read-change-rows.ts';
 import { rowIndent } from '../../report/choice-list.ts';
 import { statusText } from '../../report/last-run-text.ts';
 import { askSeveral, type Row } from '../../report/questions.ts';
@@ -29,8 +29,8 @@ export const pick = async (
   project: Project,
   { sentence, columns, allowRunning = false, env }: PickRequest,
 ): Promise<Picked> => {
-  const all = await overviews(project, env);
-  const isDisabled = (each: ChangeOverview) => each.problem !== null || (!allowRunning && isRunning(each));
+  const all = await readChangeRows(project, env);
+  const isDisabled = (each: ChangeRow) => each.problem !== null || (!allowRunning && isRunning(each));
   if (sentence === null && all.every(isDisabled)) throw noneLeft(all);
   const width = columns - rowIndent - 1;
   const added: Row[] =
@@ -43,7 +43,7 @@ export const pick = async (
   return chosen.includes(newRow) ? { kind: 'new', module: null } : { kind: 'changes', ids: chosen };
 };
 
-const noneLeft = (all: readonly ChangeOverview[]): UserError => {
+const noneLeft = (all: readonly ChangeRow[]): UserError => {
   const problem = all.find((each) => each.problem !== null)?.problem;
   if (problem !== undefined && problem !== null) return userError('usage', problem);
   return userError(
@@ -53,16 +53,16 @@ const noneLeft = (all: readonly ChangeOverview[]): UserError => {
 };
 
 /** It runs, or a batch is about to start it. */
-const isRunning = ({ lastRun, queued }: ChangeOverview): boolean => lastRun?.status === 'running' || queued !== null;
+const isRunning = ({ lastRun, queued }: ChangeRow): boolean => lastRun?.status === 'running' || queued !== null;
 
 interface RowOptions {
   readonly width: number;
   readonly now: Date;
-  readonly isDisabled: (each: ChangeOverview) => boolean;
+  readonly isDisabled: (each: ChangeRow) => boolean;
 }
 
 /** Each row has the ID, the tasks and the last run. The ID is cut if the terminal is narrow. */
-const rowsOf = (all: readonly ChangeOverview[], { width, now, isDisabled }: RowOptions): Row[] => {
+const rowsOf = (all: readonly ChangeRow[], { width, now, isDisabled }: RowOptions): Row[] => {
   const cells = all.map((each) => ({ id: oneLine(each.id), tasks: tasksText(each), last: lastRunText(each, now) }));
   const widest = (texts: readonly string[]) => Math.max(0, ...texts.map(widthOf));
   const tasksWidth = widest(cells.map(({ tasks }) => tasks));
@@ -86,9 +86,9 @@ const shortestId = 12;
 
 const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
-const tasksText = ({ tasks }: ChangeOverview): string => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`);
+const tasksText = ({ tasks }: ChangeRow): string => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`);
 
-const lastRunText = ({ lastRun, queued, problem }: ChangeOverview, now: Date): string => {
+const lastRunText = ({ lastRun, queued, problem }: ChangeRow, now: Date): string => {
   // Without the folders of its path, which say less than the reason.
   if (problem !== null)
     return `damaged: ${problem

@@ -10,7 +10,7 @@ import { currentStatus, type RunView } from '../../ralph/view.ts';
 import type { ChangeRef } from '../../store/change-ref.ts';
 import { lastRecords } from '../../store/history.ts';
 import { readLanded } from '../../store/landed.ts';
-import { loopOwner, readRun } from '../../store/state.ts';
+import { loopOwner, loadRun } from '../../store/state.ts';
 import { userStateFolder } from '../../store/user-state/folder.ts';
 import { readLedger } from '../../store/user-state/ledger.ts';
 import { asRecorded } from '../../store/user-state/steps.ts';
@@ -86,7 +86,7 @@ const recordsOf = ({ project, change }: ChangeRef, run: RunView | null): ProofRe
   run === null ? [] : lastRecords(project, change, maxRecords).records.filter((one) => one.run === run.run);
 
 const lastRun = async ({ project, change, env }: ChangeRef): Promise<RunView | null> => {
-  const { view } = await readRun(project, change);
+  const { view } = await loadRun(project, change);
   if (view === null) return null;
   const recorded = asRecorded(userStateFolder(project, change, env), view);
   return { ...recorded, status: currentStatus(recorded, loopOwner(project, change) !== null) };

@@ -28,14 +28,14 @@ export const createGate =
     const { gate } = context.plan;
     const { completionFound: promised } = ended;
     const isGuarded = promised && !gate.allowTampering;
-    const seen = context.guard.after();
+    const byAgent = context.guard.agentEnded();
     if (!promised && !runsCommands(gate, ended)) return null;
     // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
     const openTasks = promised && gate.requireTasks ? openTasksOf(context) : [];
     const weakened = isGuarded && gate.requireScenarios ? await findWeakened(context, ended) : noneWeakened;
     const quickChecksPass =
-      openTasks.length + conflicts.length + weakened.sentences.length === 0 && !(isGuarded && seen.length > 0);
+      openTasks.length + conflicts.length + weakened.sentences.length === 0 && !(isGuarded && byAgent.length > 0);
     const proofGate = quickChecksPass ? openProofGate(context) : null;
     const { runs, tampering } = quickChecksPass
       ? await runCommands(context, { iteration, isGuarded, proofGate })
@@ -50,9 +50,9 @@ export const createGate =
     const reviewed = isReviewed ? { review: await review(context, { iteration, runs, hasProof: proof !== null }) } : {};
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
-    const differences = isGuarded ? unique([...seen, ...tampering, ...context.guard.after()]) : [];
+    const differences = isGuarded ? unique([...byAgent, ...tampering, ...context.guard.agentEnded()]) : [];
     const found = {
-      ...withWeakened(await tamperingOf(context, differences, seen), weakened, context.plan),
+      ...withWeakened(await tamperingOf(context, differences, byAgent), weakened, context.plan),
       openTasks: openTasks.slice(0, maxListed),
       openTaskCount: openTasks.length,
       conflicts: conflicts.slice(0, maxListed),

@@ -1,6 +1,6 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { findVersion } from '../../git/versions.ts';
-import type { WorkTree } from '../../git/work-tree.ts';
+import { pathInTree } from '../../git/work-tree.ts';
 import { keyName, partOf, splitKey } from '../../guard/deciders/parts.ts';
 import { hashOfVersion } from '../../guard/goal.ts';
 import type { Expectation, Guard } from '../../guard/guard.ts';
@@ -55,13 +55,10 @@ export const expectedVersion = async (
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
   if (tree === null) return null;
   const expectation = guard.expects(difference);
-  const path = pathIn(tree, join(workProject.root, splitKey(expectation.key).path));
+  const path = pathInTree(tree, join(workProject.root, splitKey(expectation.key).path));
   if (path.startsWith('..')) return null;
   return await findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation, target) });
 };
-
-/** Returns the path as git names it. */
-export const pathIn = (tree: WorkTree, file: string): string => relative(tree.root, file).replaceAll('\\', '/');
 
 const matcherFor = (expectation: Expectation, target: Change) => (bytes: Buffer) => {
   switch (expectation.kind) {

@@ -22,7 +22,7 @@ interface News {
   readonly detail: string;
 }
 
-/** A shorter wait for a usage limit is not worth a notification. */
+/** A shorter wait is not worth a notification. */
 const longWaitMs = 5 * 60_000;
 
 /** Returns what an event of a running loop has to tell; null if nothing. */
@@ -46,7 +46,7 @@ const titles: Readonly<Record<NotifyKind, string>> = {
   failed: 'failed',
   limit: 'stopped at a limit',
   interrupted: 'interrupted',
-  waiting: 'waiting for a usage limit',
+  waiting: 'waiting',
   rejected: 'completion promise rejected',
 };
 

@@ -2,12 +2,12 @@ import type { Change } from '../../changes/source.ts';
 import { isResumable, type RunView } from '../../ralph/view.ts';
 import { historySize } from '../../store/history.ts';
 import type { Project } from '../../store/project.ts';
-import { loopOwner, readRun, type SavedRun, stateStamp } from '../../store/state.ts';
+import { loopOwner, loadRun, type LoadedRun, stateStamp } from '../../store/state.ts';
 import { userStateFolder } from '../../store/user-state/folder.ts';
 import { asRecorded } from '../../store/user-state/steps.ts';
 
 /** The last run of a change, read once by everything that a start checks. */
-export interface LastRun extends SavedRun {
+export interface LastRun extends LoadedRun {
   /** Its process lives, so what was read may change. */
   readonly isRunning: boolean;
   /** Identifies the version of the files that were read, or an older one. */
@@ -23,7 +23,7 @@ interface RunOf {
 export const readLastRun = async (of: RunOf): Promise<LastRun> => {
   const isRunning = loopOwner(of.project, of.target.id) !== null;
   const version = lastRunVersion(of);
-  return { ...(await readRun(of.project, of.target.id)), isRunning, version };
+  return { ...(await loadRun(of.project, of.target.id)), isRunning, version };
 };
 
 /** Changes whenever something about the last run is written. */

@@ -5,10 +5,10 @@ import type { DoneWork, IterationChanges } from '../../ralph/loop-host.ts';
 import { addSyncedEdits } from '../workspace/copies.ts';
 import { commitSubject } from './commit-subject.ts';
 import { commitWork, type IterationWork, noticeOnce } from './commit.ts';
-import type { WorkContext } from './open-work.ts';
+import type { TrackingContext } from './open-tracking.ts';
 import type { Snapshot } from './snapshots.ts';
 
-export type StartedIteration = WorkContext &
+export type StartedIteration = TrackingContext &
   Omit<IterationWork, 'subject' | 'ticked'> & {
     /** All files that the run has changed. */
     readonly touched: Set<string>;

@@ -8,7 +8,7 @@ import { finishIteration, type StartedIteration, type TreeDiff } from './finish-
 import { createProblemReporter, gone, isGone, warnIfDetached } from './git-problems.ts';
 import { createIndexRefresher } from './index-refresher.ts';
 import { openUncommittedList } from './uncommitted-list.ts';
-import { type OpenedWork, openWork, savedCheckpoints, type WorkContext } from './open-work.ts';
+import { type Tracking, openTracking, savedCheckpoints, type TrackingContext } from './open-tracking.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
 import { findUncommitted } from './uncommitted.ts';
 
@@ -28,7 +28,7 @@ export interface WorkTracker {
 }
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
-export const createWorkTracker = (context: WorkContext): WorkTracker =>
+export const createWorkTracker = (context: TrackingContext): WorkTracker =>
   context.tree === null ? withoutGit : createGitTracker(context, context.tree);
 
 const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
@@ -42,7 +42,7 @@ const withoutGit: WorkTracker = {
   afterGate: async () => {},
 };
 
-const createGitTracker = (context: WorkContext, tree: WorkTree): WorkTracker => {
+const createGitTracker = (context: TrackingContext, tree: WorkTree): WorkTracker => {
   if (context.plan.commit) warnIfDetached(tree, context.emit);
   const state = initialState(context, tree);
   return {
@@ -65,19 +65,19 @@ interface TrackerState extends Pick<
   StartedIteration,
   'index' | 'uncommittedList' | 'diff' | 'announced' | 'touched' | 'detachedCommits'
 > {
-  readonly context: WorkContext;
+  readonly context: TrackingContext;
   readonly tree: WorkTree;
   readonly reportProblem: (snapshots: Snapshots) => Promise<void>;
   readonly nestedRepositories: Set<string>;
   /** null before the first iteration. */
-  opened: OpenedWork | null;
+  opened: Tracking | null;
   /** The last snapshot, if nothing has changed since; null otherwise. */
   latest: Snapshot | null;
   /** The tree at the beginning of the iteration, or as it was saved last. */
   savedTree: string | null;
 }
 
-const initialState = (context: WorkContext, tree: WorkTree): TrackerState => ({
+const initialState = (context: TrackingContext, tree: WorkTree): TrackerState => ({
   context,
   tree,
   index: createIndexRefresher(tree, context.emit),
@@ -124,9 +124,9 @@ const startIteration = async (state: TrackerState, iteration: number): Promise<S
   };
 };
 
-const ensureOpened = async (state: TrackerState): Promise<OpenedWork> => {
+const ensureOpened = async (state: TrackerState): Promise<Tracking> => {
   if (state.opened !== null) return state.opened;
-  state.opened = await openWork(state.context, state.tree, state.uncommittedList);
+  state.opened = await openTracking(state.context, state.tree, state.uncommittedList);
   state.latest = state.opened.first;
   return state.opened;
 };

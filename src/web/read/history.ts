@@ -1,5 +1,5 @@
 import type { IterationRecord } from '../../ralph/record.ts';
-import { parseHistoryLine } from '../../store/history.ts';
+import { maxRecordBytes, parseHistoryLine } from '../../store/history.ts';
 import { historyFile } from '../../store/paths.ts';
 import type { Project } from '../../store/project.ts';
 import { createLineIndex, type LinePlace, readPart } from '../../store/scan-lines.ts';
@@ -21,9 +21,6 @@ interface Entry {
   readonly summary: IterationSummary;
 }
 
-/** No record is longer. */
-const maxLine = 16 * 1024 * 1024;
-
 /** Returns the history of a change. Reads only what was added since the last time. */
 export const createHistories = (project: Project): ((change: string) => History) => {
   const known = createCache<History>();
@@ -32,7 +29,7 @@ export const createHistories = (project: Project): ((change: string) => History)
 
 const openHistory = (project: Project, change: string): History => {
   const index = createLineIndex<Entry>(historyFile(project, change), ({ offset, length, head }, file) => {
-    if (!head.startsWith('{') || length > maxLine) return null;
+    if (!head.startsWith('{') || length > maxRecordBytes) return null;
     const record = parseHistoryLine(readPart(file, { offset, length }).toString('utf8'));
     return record && { run: record.run, place: { offset, length }, summary: summarise(record) };
   });

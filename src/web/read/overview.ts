@@ -4,7 +4,7 @@ import { lastSaved } from '../../changes/tasks/current.ts';
 import { asUserError } from '../../errors.ts';
 import { currentBranch } from '../../git/branches.ts';
 import { type RunRow, withoutRun } from '../../ralph/run-row.ts';
-import { type ChangeOverview, overviews } from '../../report/overview.ts';
+import { type ChangeRow, readChangeRows } from '../../report/read-change-rows.ts';
 import { byActivity, createRowReader } from '../../report/read-run-rows.ts';
 import { stateStamp } from '../../store/state.ts';
 import { version } from '../../text/version.ts';
@@ -39,7 +39,7 @@ export const createOverviewReader = (options: OverviewOptions): OverviewReader =
   const extrasOf = createExtras(options);
   const changes = createShared(async () => {
     const [all, problems, branch] = await Promise.all([
-      overviews(project, env),
+      readChangeRows(project, env),
       sourceProblems(project),
       currentBranch(project.root).catch(() => null),
     ]);
@@ -117,7 +117,7 @@ const createExtras = ({ project, histories }: OverviewOptions) => {
   };
 };
 
-const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras): Row => {
+const rowOf = (row: RunRow, change: ChangeRow | undefined, extras: Extras): Row => {
   const { branch, iterations } = extras;
   const remote = row.remote ?? null;
   const problem = change?.problem ?? extras.problem;
@@ -136,7 +136,7 @@ const rowOf = (row: RunRow, change: ChangeOverview | undefined, extras: Extras):
 };
 
 /** A change that was never run. */
-const idleRow = ({ id, source, module, tasks, problem }: ChangeOverview): Row => ({
+const idleRow = ({ id, source, module, tasks, problem }: ChangeRow): Row => ({
   ...withoutRun,
   change: id,
   source,

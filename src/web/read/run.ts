@@ -13,7 +13,7 @@ import { followRun } from '../../store/follow.ts';
 import { leftoversOf } from '../../store/leftovers.ts';
 import { journalFile } from '../../store/paths.ts';
 import { lastIterationIn, runsOf } from '../../store/runs.ts';
-import { loopOwner, readRun, readStart } from '../../store/state.ts';
+import { loopOwner, loadRun, readStart } from '../../store/state.ts';
 import { userStateFolder } from '../../store/user-state/folder.ts';
 import { asRecorded, recordedEnds } from '../../store/user-state/steps.ts';
 import { statsOf } from '../../files/read.ts';
@@ -53,7 +53,7 @@ export const createRunReader = (subject: RunReaderOptions): RunReader => {
 
 /** The view of the last run of a change, with its status now; null if there is none. */
 const latestView = async ({ project, env }: Subject, change: string): Promise<RunView | null> => {
-  const saved = (await readRun(project, change).catch(() => null))?.view ?? null;
+  const saved = (await loadRun(project, change).catch(() => null))?.view ?? null;
   if (saved === null) return null;
   const view = asRecorded(userStateFolder(project, change, env), { ...saved, change });
   const status = currentStatus(view, loopOwner(project, change) !== null);

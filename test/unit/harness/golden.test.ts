@@ -7,7 +7,7 @@ import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/registry.ts';
 import type { AgentEvent, TurnEnd } from '../../../src/ralph/agent-events.ts';
 import type { IterationRecord } from '../../../src/ralph/record.ts';
-import { observeIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/observe-iteration.ts';
 import { createRedactor } from '../../../src/secrets/redact.ts';
 import { agents } from '../../model/agents.mjs';
 import { scenarios } from '../../model/scenarios.mjs';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/agent-events.ts';
 import { addNotes, type HandoverNotes, maxNotesBytes, noNotes, quoteNotes } from '../../../src/ralph/handover/notes.ts';
-import { observeIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/observe-iteration.ts';
 import { buildPromptPreamble, buildRalphPrompt } from '../../../src/ralph/prompt.ts';
 import { chunksOf } from '../chunks.ts';
 

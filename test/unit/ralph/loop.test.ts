@@ -75,7 +75,7 @@ const run = async (
       isGateResumed ? (changes.resumedGate ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
     tasks: async () => null,
     addProofToCommit: async (record) => record,
-    withoutSecrets: (record) => record,
+    boundRecord: (record) => record,
     prompt: async (iteration, last) => ({
       text: `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
       contextId: changes.context?.(number) ?? null,

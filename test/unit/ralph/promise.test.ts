@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/agent-events.ts';
-import { observeIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/observe-iteration.ts';
 import { chunksOf, chunkSizes } from '../chunks.ts';
 import {
   counts,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/agent-events.ts';
-import { observeIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/observe-iteration.ts';
 
 const tag = '<promise>COMPLETE</promise>';
 

@@ -7,7 +7,7 @@ import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { problemEvent } from '../../../src/harness/problem.ts';
 import { boundRecord } from '../../../src/ralph/bounds.ts';
 import type { AgentEvent } from '../../../src/ralph/agent-events.ts';
-import { observeIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/observe-iteration.ts';
 import { createRedactor } from '../../../src/secrets/redact.ts';
 import { withBoundedTexts } from '../../../src/store/event-text.ts';
 import { recordWith } from '../ralph/records.ts';

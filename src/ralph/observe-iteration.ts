@@ -21,15 +21,15 @@ export type Verdict = Pick<
   | 'handover'
 >;
 
-interface Observed extends SpeechOptions {
+interface ObserverOptions extends SpeechOptions {
   /** The agent may leave notes for the next iteration. */
   readonly handover?: boolean;
 }
 
 /** Observes the events of one iteration and judges them after its process has ended. */
-export const observeIteration = (observed: Observed, prompt: string) => {
+export const observeIteration = (options: ObserverOptions, prompt: string) => {
   const seen: Observation = {
-    speech: createSpeech(observed, prompt),
+    speech: createSpeech(options, prompt),
     tools: new Map(),
     calls: createCallCounter(),
     denied: createDeniedTools(),
@@ -52,7 +52,7 @@ export const observeIteration = (observed: Observed, prompt: string) => {
 
     judge: (ended: TurnEnd): Verdict => ({
       ...judge(seen, ended),
-      ...(observed.handover && { handover: speech.handover(seen.isStructured) }),
+      ...(options.handover && { handover: speech.handover(seen.isStructured) }),
     }),
   };
 };

@@ -17,15 +17,15 @@ import { openWorkspaceCopies } from './copies.ts';
 import type { RunDeadline } from '../deadline.ts';
 import type { Planned } from '../plan/plan.ts';
 import { noteRepository } from './repository.ts';
-import { commitsSince, lastActivityOf } from '../gate/changed-goal.ts';
 import type { restoreWork } from '../work/restore-unfinished.ts';
 import { openWorkspace } from './open-workspace.ts';
+import { committedByUser, lastSaveOf } from './user-commits.ts';
 import { removeTrial } from '../gate/remove-trial.ts';
 
 /** What agents work on, and what is watched there. */
-type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'fileLists' | 'guard' | 'copies'>;
+type AgentWorkspace = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'fileLists' | 'guard' | 'copies'>;
 
-export interface WorkRequest extends Pick<
+export interface AgentWorkspaceRequest extends Pick<
   RunContext,
   | 'project'
   | 'target'
@@ -49,7 +49,7 @@ export interface WorkRequest extends Pick<
   readonly repository: Repository | null;
 }
 
-export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<Work> => {
+export const openAgentWorkspace = async (request: AgentWorkspaceRequest, cleanup: Cleanup): Promise<AgentWorkspace> => {
   const { project, target, options, plan, env, folder, emit, trusted } = request;
   const { change } = plan;
   const workspace = await openPlannedWorkspace(request);
@@ -64,14 +64,14 @@ export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<
   noteRepository({ project, change, env }, request.repository);
   const fileLists = adoptFileLists({ run: plan.run, folder, userState, redact: request.redactor.data });
   if (options.fresh) forgetGoal(userState);
-  const lastActivityMs = lastActivityOf(project, change);
+  const lastActivityMs = lastSaveOf(project, change);
   // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
   const guard = await openGuard({
     project: workProject,
     change: target,
     commands: gateCommands(plan.gate),
     folder: userState,
-    committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
+    committedSince: committedByUser({ tree, workProject, leftovers: request.leftovers, lastActivityMs }),
   });
   if (workspace.worktree !== null) trusted.checkIn(workspace.root, request, 'harness');
   // Files that were guarded before are known, so they need no trust.
@@ -84,7 +84,7 @@ const restoreUnfinished: typeof restoreWork = async (...request) =>
   (await import('../work/restore-unfinished.ts')).restoreWork(...request);
 
 /** One run of a batch at a time: setting up a worktree uses the repository. */
-const openPlannedWorkspace = (request: WorkRequest): Promise<Workspace> => {
+const openPlannedWorkspace = (request: AgentWorkspaceRequest): Promise<Workspace> => {
   const { previous, deadline, trusted, batch } = request;
   const exclusive = batch?.exclusive ?? ((work) => work());
   const opening = exclusive(() =>
@@ -100,7 +100,7 @@ const openPlannedWorkspace = (request: WorkRequest): Promise<Workspace> => {
 /** Returns null without a git repository, or if git refuses it, which is announced. */
 const openTree = async (
   { root }: Workspace,
-  { env, emit }: Pick<WorkRequest, 'env' | 'emit'>,
+  { env, emit }: Pick<AgentWorkspaceRequest, 'env' | 'emit'>,
 ): Promise<WorkTree | null> => {
   const found = await findWorkTree(root, newTempIndex(env));
   if (found.kind === 'refused')

@@ -8,11 +8,11 @@ import { recordLeftBehind, recallUncommitted } from './interrupted.ts';
 import type { UncommittedList } from './uncommitted-list.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 
-export type WorkContext = CommitContext &
+export type TrackingContext = CommitContext &
   SnapshotContext &
   Pick<RunContext, 'tree' | 'copies' | 'isResumed' | 'crashedMidIteration' | 'env' | 'project' | 'view'>;
 
-export interface OpenedWork {
+export interface Tracking {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
   /** null if git fails. */
@@ -23,11 +23,11 @@ export interface OpenedWork {
 }
 
 /** Opens the checkpoints and takes the first snapshot. Restores what an interrupted run left uncommitted. */
-export const openWork = async (
-  context: WorkContext,
+export const openTracking = async (
+  context: TrackingContext,
   tree: WorkTree,
   uncommittedList: UncommittedList,
-): Promise<OpenedWork> => {
+): Promise<Tracking> => {
   const { plan, workspace } = context;
   if (plan.commit) await recallUncommitted(context, tree, uncommittedList);
   const { crashedTree, snapshots, checkpoints } = await openCheckpointsOf(context, tree);
@@ -45,19 +45,19 @@ export const openWork = async (
   return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
 };
 
-interface OpenedCheckpoints extends Pick<OpenedWork, 'snapshots' | 'checkpoints'> {
+interface OpenedCheckpoints extends Pick<Tracking, 'snapshots' | 'checkpoints'> {
   /** The tree of the last checkpoint before an interrupted iteration; null if none was interrupted. */
   readonly crashedTree: string | null;
 }
 
-const openCheckpointsOf = async (context: WorkContext, tree: WorkTree): Promise<OpenedCheckpoints> => {
+const openCheckpointsOf = async (context: TrackingContext, tree: WorkTree): Promise<OpenedCheckpoints> => {
   const checkpoints = await savedCheckpoints(context, tree);
   const crashedTree = context.crashedMidIteration ? checkpoints.lastTree() : null;
   return { snapshots: createSnapshots(context, tree, checkpoints.found), checkpoints, crashedTree };
 };
 
 export const savedCheckpoints = (
-  { plan, project, env, isResumed }: WorkContext,
+  { plan, project, env, isResumed }: TrackingContext,
   tree: WorkTree,
 ): Promise<Checkpoints> =>
   openCheckpoints(tree, {

@@ -17,7 +17,7 @@ import { countTasks } from '../changes/tasks/task.ts';
 import { currentTasks, lastSaved } from '../changes/tasks/current.ts';
 
 /** Summary of a change. Missing values are null. */
-export interface ChangeOverview {
+export interface ChangeRow {
   readonly id: string;
   /** Where it is from, such as `openspec`. */
   readonly source: string;
@@ -51,20 +51,16 @@ interface OverviewOptions {
   readonly isArchived?: boolean;
 }
 
-export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
+export const readChangeRows = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeRow[]> =>
   Promise.all((await activeChanges(project)).map((listed) => overviewOf(project, listed, { env })));
 
-export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
+export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeRow[]> =>
   Promise.all((await archivedChanges(project)).map((listed) => overviewOf(project, listed, { env, isArchived: true })));
 
 /** A change that cannot be read is listed with its problem. */
-const overviewOf = async (
-  project: Project,
-  listed: ListedChange,
-  options: OverviewOptions,
-): Promise<ChangeOverview> => {
+const overviewOf = async (project: Project, listed: ListedChange, options: OverviewOptions): Promise<ChangeRow> => {
   const { id, source, change } = listed;
-  const withProblem = async (problem: string): Promise<ChangeOverview> => {
+  const withProblem = async (problem: string): Promise<ChangeRow> => {
     const last = await lastRunOf(project, id, options.env).catch(unreadableRun);
     return { id, source, module: null, tasks: null, lastRun: last.lastRun, queued: null, damage: last.damage, problem };
   };
@@ -83,7 +79,7 @@ export const overview = async (
   project: Project,
   change: Change,
   { env, isArchived = false }: OverviewOptions,
-): Promise<ChangeOverview> => {
+): Promise<ChangeRow> => {
   const { id, source, module: moduleId } = change;
   const { saved, lastRun, damage } = await lastRunOf(project, id, env);
   const tasks = isArchived ? readTasks(change, project.root) : await currentTasks(project, change, saved);
@@ -99,12 +95,12 @@ export const overview = async (
   };
 };
 
-const queueOf = (project: Project, id: string): ChangeOverview['queued'] => {
+const queueOf = (project: Project, id: string): ChangeRow['queued'] => {
   const owner = loopOwner(project, id) === null ? queuedBy(project, id) : null;
   return owner && { pid: owner.pid, host: owner.host, since: owner.since };
 };
 
-interface LastRun extends Pick<ChangeOverview, 'lastRun' | 'damage'> {
+interface LastRun extends Pick<ChangeRow, 'lastRun' | 'damage'> {
   readonly saved: RunView | null;
 }
 
@@ -122,7 +118,7 @@ const unreadableRun = (error: unknown): LastRun => {
   return { saved: null, lastRun: unreadable, damage: null };
 };
 
-const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {
+const describe = async (project: Project, id: string, view: RunView): Promise<ChangeRow['lastRun']> => {
   const { run, iteration, startedAt, endedAt } = view;
   const status = currentStatus(view, loopOwner(project, id) !== null);
   return {
