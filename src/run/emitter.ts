@@ -56,6 +56,7 @@ export const createEmitter = (parts: EmitterParts): Emitter => {
   const { project, planned, warn, redactor } = parts;
   const state = initialState(parts);
   const journal = openJournal(journalFile(project, planned.plan.change, planned.plan.run), {
+    change: planned.plan.change,
     redactor,
     onProblem: (problem) => reportNotice(state, `This run cannot be followed: ${problem}`),
   });

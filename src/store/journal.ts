@@ -1,10 +1,12 @@
 import type { AgentEvent, Usage } from '../ralph/agent-events.ts';
 import type { RunEvent } from '../ralph/events.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { addUsage } from '../ralph/usage.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
 import { createOutputText, isOutput, withBoundedTexts } from './event-text.ts';
 import { openJournalLines } from './journal-lines.ts';
+import { createOutputBudget } from './output-budget.ts';
 
 /** The events of a run, for readers in other processes. */
 export interface Journal {
@@ -14,6 +16,7 @@ export interface Journal {
 }
 
 export interface JournalOptions {
+  readonly change: string;
   readonly redactor: Redactor;
   /** Called once, with the reason why the journal cannot be written. */
   readonly onProblem: (problem: string) => void;
@@ -22,11 +25,8 @@ export interface JournalOptions {
 const flushMs = 100;
 const maxBuffered = 256 * 1024;
 
-/** Characters that the events of an agent may add in one iteration. The log of the iteration contains everything. */
-export const maxAgentText = 1024 * 1024;
-
-/** The length of a line without its text. */
-const lineOverhead = 128;
+/** The end of the output that was left out, which is written when the agent has ended. */
+const maxEnding = 4 * 1024;
 
 /** Events that come after the end of an agent. */
 const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
@@ -40,7 +40,7 @@ const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
  * Opens the journal of a run, and appends to it. Output of an agent reaches the disk within `flushMs`, all
  * other events at once. Nothing is synced: only the history must survive a power cut.
  */
-export const openJournal = (file: string, { redactor, onProblem }: JournalOptions): Journal => {
+export const openJournal = (file: string, { change, redactor, onProblem }: JournalOptions): Journal => {
   const lines = openJournalLines(file, onProblem);
   const clean = createIncrementalRedactor<RunView>(redactor);
   let timer: NodeJS.Timeout | null = null;
@@ -55,7 +55,7 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
       ...(lines.needView() && { view: publicView(view, clean) }),
     });
   };
-  const agent = createAgentWriter(redactor, write);
+  const agent = createAgentWriter({ change, redactor }, write);
 
   const flush = (): void => {
     if (timer !== null) clearTimeout(timer);
@@ -89,51 +89,63 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
   };
 };
 
-/** Writes what an agent says and does, up to `maxAgentText` in an iteration. */
-const createAgentWriter = (redactor: JournalOptions['redactor'], write: (event: RunEvent) => number) => {
+/** Writes what an agent says and does, up to a limit. */
+const createAgentWriter = (
+  { change, redactor }: Pick<JournalOptions, 'change' | 'redactor'>,
+  write: (event: RunEvent) => number,
+) => {
   const output = createOutputText(redactor);
+  const budget = createOutputBudget();
   let iteration = 0;
-  let left = maxAgentText;
-  /** The usage since `left` ran out. The view needs it. */
+  let isAnnounced = false;
+  /** What was left out last. */
+  let ending = '';
+  /** The usage that was left out. The view needs it. */
   let droppedUsage: Usage | null = null;
   /** Who says what is written next. */
   let speaker: 'agent' | 'reviewer' = 'agent';
   const writeEvent = (event: AgentEvent): number => write({ type: speaker, event });
-  const writeOutput = (): void => output.take().forEach(writeEvent);
+
+  const writeOrDrop = (event: AgentEvent): void => {
+    if (budget.mayWrite()) {
+      const isContinued = ending !== '' && event.type === 'text' && event.plain;
+      budget.use(writeEvent(isContinued ? { ...event, text: `\n…${event.text}` } : event));
+      ending = '';
+      return;
+    }
+    if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
+    if (event.type === 'text') ending = (event.plain ? ending + event.text : event.text).slice(-maxEnding);
+    if (isAnnounced) return;
+    isAnnounced = true;
+    const all = commandLine('spool', 'logs', change, String(iteration), '--raw');
+    write({ type: 'notice', text: `Some of the output is left out from here on. To see all of it: ${all}` });
+  };
+  const writeOutput = (): void => output.take().forEach(writeOrDrop);
+
   return {
     /** The size of the output that is not written yet. */
     size: output.size,
     writeOutput,
     append(by: typeof speaker, event: AgentEvent): void {
       speaker = by;
-      if (left <= 0) {
-        if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
-        return;
-      }
-      if (isOutput(event)) {
-        output.add(event);
-        left -= event.text.length + lineOverhead;
-      } else {
-        writeOutput();
-        left -= writeEvent(withBoundedTexts(event, redactor));
-      }
-      if (left > 0) return;
+      if (isOutput(event)) return output.add(event);
       writeOutput();
-      // The text that it holds back is no longer complete.
-      output.reset();
-      const text = `The journal leaves out the rest of this output. The log of iteration ${iteration} contains all of it.`;
-      write({ type: 'notice', text });
+      writeOrDrop(withBoundedTexts(event, redactor));
     },
     /** Writes what is left before another event. */
     writeRest(hasEnded: boolean): void {
       if (hasEnded) output.end();
       writeOutput();
+      if (hasEnded && ending !== '') writeEvent({ type: 'text', text: `\n…${ending}`, plain: true });
+      ending = '';
       if (droppedUsage !== null) writeEvent({ type: 'usage', ...droppedUsage });
       droppedUsage = null;
     },
     /** The next output is that of this iteration. */
     start(next: number): void {
-      [iteration, left] = [next, maxAgentText];
+      iteration = next;
+      isAnnounced = false;
+      budget.reset();
     },
   };
 };

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 import { expect, test } from 'vitest';
 import { requestControl } from '../../src/store/control.ts';
-import { maxAgentText } from '../../src/store/journal.ts';
+import { maxAgentText } from '../../src/store/output-budget.ts';
 import { type FollowedEvent, followRun } from '../../src/store/follow.ts';
 import type { JournalLine } from '../../src/store/journal-lines.ts';
 import { promise, says, waitsFor } from '../support/agents.ts';
@@ -164,7 +164,7 @@ const followInLittleMemory = async (project: TestProject, { abortMs = 0 } = {}) 
 
 const resultIn = (stdout: string) => JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as unknown;
 
-test('200 MB of output result in a small journal that reports the omission', async () => {
+test('200 MB of output result in a small journal that reports the omission and has the end of the output', async () => {
   const agent = [`${waitsFor('go-on')}; yes "$(printf '%099d' 7)" | head -c 200000000; ${promise}`];
   const project = createProject({ agent, git: false });
   const loop = project.start([...run, '--no-stream']);
@@ -177,7 +177,10 @@ test('200 MB of output result in a small journal that reports the omission', asy
   expect(resultIn(stdout)).toMatchObject({ status: 'complete' });
   expect(statSync(journalOf(project)).size).toBeLessThan(2 * maxAgentText);
   const notices = linesOf(project).filter(({ event }) => event.type === 'notice');
-  expect(notices).toMatchObject([{ event: { text: expect.stringContaining('leaves out the rest of this output') } }]);
+  expect(notices).toMatchObject([
+    { event: { text: expect.stringMatching(/left out from here on\. .*: spool logs \S+ 1 --raw$/) } },
+  ]);
+  expect((await project.spool('logs', change)).stdout).toMatch(/^…0*7\n.*<promise>COMPLETE<\/promise>/ms);
 });
 
 test('followRun reads a journal of 200 MB with a small heap', async () => {
