@@ -1,7 +1,16 @@
 import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { checkRules } from './check-rules.ts';
-import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
+import {
+  configKeys,
+  type Flag,
+  type FlagName,
+  flagNames,
+  flagOf,
+  flags,
+  type FileSettings,
+  type FlagValues,
+} from './flags.ts';
 import { withoutTokens } from './notify-targets.ts';
 import { isItem, isNumeric, parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
@@ -191,6 +200,8 @@ export const parseConfigJson = (text: string, file: string): Record<string, unkn
   throw userError('bad-config', file, 'must contain a JSON object');
 };
 
+const aliasesOf = (name: FlagName): readonly string[] => (flags[name] as Flag).aliases ?? [];
+
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
@@ -198,7 +209,7 @@ const configValue = (file: string, key: string, value: unknown): Value => {
     const flag = flagNames.find((known) => known === key);
     if (flag)
       throw userError('bad-config', file, `"${key}" cannot be set in this file; pass ${flagOf(flag)} to each run`);
-    const near = closest(key, keys);
+    const near = flagNames.find((known) => aliasesOf(known).includes(key)) ?? closest(key, keys);
     const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${keys.join(', ')}`;
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);
   }

@@ -1,3 +1,4 @@
+import { closest } from '../text/closest.ts';
 import { hasNul } from '../text/names.ts';
 
 /** Where a notification goes: what `--notify` takes. */
@@ -19,10 +20,13 @@ export const parseTarget = (text: string): NotifyTarget | null => {
   const [, service, rest = ''] = /^(ntfy|slack):(.*)$/s.exec(trimmed) ?? [];
   if (service === 'ntfy') return ntfyTarget(rest);
   if (service === undefined && !/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
-    return trimmed === '' || hasNul(text) ? null : { kind: 'command', command: text };
+    return trimmed === '' || hasNul(text) || isMisspelt(trimmed) ? null : { kind: 'command', command: text };
   const url = webAddress(service === undefined ? trimmed : rest);
   return url && { kind: service === undefined ? 'url' : 'slack', url };
 };
+
+/** A word that is nearly the name of a target is not run as a command, which would fail hours later. */
+const isMisspelt = (word: string): boolean => /^[a-z]{3,8}$/i.test(word) && closest(word, ['desktop', 'bell']) !== null;
 
 const ntfyTarget = (text: string): NotifyTarget | null => {
   const url = webAddress(/^[\w-]{1,64}$/.test(text) ? `https://ntfy.sh/${text}` : text);

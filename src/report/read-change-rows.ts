@@ -1,5 +1,5 @@
 import { asUserError } from '../errors.ts';
-import { commitsBeyondBase } from '../git/branches.ts';
+import { hasLanded } from '../changes/landed-branch.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { spentUsage } from '../ralph/usage.ts';
 import { currentStatus, phaseOf, type RunPhase, type RunView } from '../ralph/view.ts';
@@ -8,7 +8,6 @@ import { problemText } from '../changes/problems.ts';
 import { activeChanges, archivedChanges, type ListedChange } from '../changes/sources.ts';
 import { readTasks } from '../changes/tasks/read.ts';
 import type { Project } from '../store/project.ts';
-import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/modules.ts';
 import { userStateFolder } from '../store/user-state/folder.ts';
 import { asRecorded } from '../store/user-state/steps.ts';
@@ -142,14 +141,4 @@ const unreadable = {
   endedAt: null,
   usage: null,
   landed: null,
-};
-
-const hasLanded = async (project: Project, { change, run, workspace }: RunView): Promise<boolean | null> => {
-  const branch = workspace?.branch ?? null;
-  if (branch === null) return null;
-  const landed = readLanded(project, change);
-  const onto = landed?.run === run && landed.branch === branch ? landed.base : null;
-  const ahead = await commitsBeyondBase(project.root, branch, onto);
-  if (ahead !== null && ahead > 0) return false;
-  return onto === null ? null : true;
 };

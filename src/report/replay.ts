@@ -31,15 +31,15 @@ export interface Replayed {
 
 const reviewEvents: ReadonlySet<RunEvent['type']> = new Set(['review-started', 'reviewer', 'review-finished']);
 
-interface Shown {
-  readonly event: RunEvent;
+interface Shown<Event extends RunEvent = RunEvent> {
+  readonly event: Event;
   readonly view: RunView;
 }
 
 /** Shows a run from its events as it was shown when it happened, from one iteration on, after the header of the run. */
 export const replay = async (request: ReplayRequest): Promise<Replayed> => {
   const { events, iteration, follow, onlyReviews = false, display, signal, drained } = request;
-  let header: Shown | null = null;
+  let header: Shown<Extract<RunEvent, { readonly type: 'run-started' }>> | null = null;
   let tasks: TaskCount | null = null;
   let last: RunView | null = null;
   let wasShown = false;
@@ -50,7 +50,8 @@ export const replay = async (request: ReplayRequest): Promise<Replayed> => {
     if (event.type === 'iteration-started' && event.iteration > iteration && !follow) break;
     if (!wasShown && event.type === 'run-started') header = { event, view };
     if (event.type === 'iteration-started' && event.iteration >= iteration && !wasShown) {
-      if (header !== null && !onlyReviews) display.onEvent(header.event, header.view);
+      // The tasks in the header are those of this iteration.
+      if (header !== null && !onlyReviews) display.onEvent({ ...header.event, ...(tasks && { tasks }) }, header.view);
       display.joinAt?.(tasks);
       wasShown = true;
     }

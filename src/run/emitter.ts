@@ -127,7 +127,7 @@ const save = (state: EmitterState, next: RunView): void => {
 
 const saveAgain = (state: EmitterState): void => {
   try {
-    if (state.isStarted) save(state, state.view);
+    if (state.isStarted && !state.isEnded) save(state, state.view);
   } catch {
     // The disk may be full. The next event fails with the error.
   }

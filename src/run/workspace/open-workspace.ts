@@ -17,6 +17,8 @@ import { allowedEnvironment } from '../../process/scope.ts';
 import { createCopy, restoreCopy, savedCopy } from '../../changes/copies.ts';
 import { checkFolderInside } from '../../files/inside.ts';
 import { branchOf } from '../../changes/branch.ts';
+import { hasLanded } from '../../changes/landed-branch.ts';
+import { lastSaved } from '../../changes/tasks/current.ts';
 import { hideWorktreesFromGit } from '../../store/folders.ts';
 import { recordBase, recordedBase } from '../../store/user-state/branches.ts';
 import { userStateFolder } from '../../store/user-state/folder.ts';
@@ -57,7 +59,22 @@ export const openWorkspace = async (request: WorkspaceRequest): Promise<Workspac
     reportCheckout(request, branch, await switchTo(project.root, branch));
     await recordBranchBase(request, branch, isNew);
   }
+  await announceUnlanded(request, branch);
   return { root: project.root, branch, worktree: null };
+};
+
+/** The last run may have finished the work elsewhere, for example in a worktree of a batch. */
+const announceUnlanded = async ({ project, target, emit }: WorkspaceRequest, branch: string | null): Promise<void> => {
+  const last = (await lastSaved(project, target.id))?.view ?? null;
+  const other = last?.workspace?.branch ?? null;
+  if (last?.status !== 'complete' || other === null || other === branch) return;
+  if ((await hasLanded(project, last)) !== false) return;
+  const land = commandLine('spool', 'land', target.id, '--force');
+  const continueThere = commandLine('spool', 'ralph', target.id, '--worktree');
+  emit({
+    type: 'notice',
+    text: `The last run has completed this change on ${other}, which has not landed. This run starts without that work. To land it: ${land}. To continue with it instead: ${continueThere}`,
+  });
 };
 
 /** Records the base of a branch before agents work on it, because they can write to the git config. */
