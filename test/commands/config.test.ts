@@ -67,6 +67,8 @@ describe('spool config set', () => {
     [['maxIterations', 'many'], '"maxIterations" must be a positive whole number or "unlimited", not "many"'],
     [['sandbox', 'maybe'], '"sandbox" must be true or false, not "maybe"'],
     [['maxIteration', '3'], 'unknown key "maxIteration" (did you mean "maxIterations"?)'],
+    [['agent', 'claude'], 'unknown key "agent" (did you mean "harness"?)'],
+    [['notify', 'dekstop'], '"notify" must be a command, desktop, bell'],
     [['allowAll', 'true'], '"allowAll" cannot be set in this file; pass --allow-all to each run'],
     [['verify', '["npm test"'], 'verify must be a JSON list'],
     [['minIterations', '60'], '--min-iterations 60 is greater than --max-iterations 50'],

@@ -236,6 +236,18 @@ test('who joins in a later iteration sees its tasks', async () => {
   expect(status[0]!.tasks).toEqual({ done: 1, total: 4 });
 });
 
+test('the header above a later iteration has the tasks that were done by then', async () => {
+  const tasks = `.spool/changes/${change}/tasks.md`;
+  const project = createProject({
+    files: { [tasks]: '- [ ] One\n- [ ] Two\n' },
+    agent: [`sed -i 's/.*One/- [x] One/' ${tasks}`, says('second')],
+  });
+  await project.spool(...run, '--max-iterations', '2');
+
+  expect((await project.spool('logs', change, '1')).stdout).toContain(' 0/2 tasks\n');
+  expect((await project.spool('logs', change, '2')).stdout).toContain(' 1/2 tasks\n');
+});
+
 test('an iteration ends with its result, and not with the next start of the run', async () => {
   const project = createProject({
     agent: [says('first'), waitsFor('never'), `${says('third')}; ${waitsFor('never')}`, says('again')],

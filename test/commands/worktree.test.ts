@@ -215,6 +215,22 @@ test('a run in a worktree that completes without changes prints so', async () =>
   expect(project.exists(worktree)).toBe(false);
 });
 
+test('a run outside of the worktree with the finished work of the last run says so', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`, promise, promise, promise] });
+  const notice = `The last run has completed this change on ${branch}, which has not landed.`;
+  await project.spool(...run, '--worktree');
+
+  expect((await project.spool(...run, '--worktree', '--fresh')).stderr).not.toContain(notice);
+  const result = await project.spool(...run);
+
+  expect(result.stderr.replaceAll(/\s+/g, ' ')).toContain(
+    `${notice} This run starts without that work. To land it: spool land ${change} --force. To continue with it instead: spool ralph ${change} --worktree`,
+  );
+  expect(await project.spool('land', change, '--force')).toMatchObject({ code: 0 });
+  expect(project.exists('x.txt')).toBe(true);
+  expect((await project.spool(...run)).stderr).not.toContain('has not landed');
+});
+
 describe('a failing post-checkout hook', () => {
   const hooked = (script: string) => {
     const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });

@@ -36,6 +36,7 @@ test.each([
   '{"verify":"a\\u0000b"}',
   '{"notify":["a\\u0000b"]}',
   '{"notify":"a\\u0000b"}',
+  '{"notify":["Desktp"]}',
   '{"harnesses":{"mine":{"command":"a\\u0000b"}}}',
   '{"sources":{"openspec":"a\\u0000b"}}',
 ])('%s is rejected', async (text) => {
@@ -45,6 +46,7 @@ test.each([
 test.each([
   '{"maxIterations":5,"maxCost":2.5,"maxTokens":"2m"}',
   '{"commitMessage":"one\\n\\ttwo","notifyOn":["complete"],"idleTimeout":"0.5s","verify":["a","b"]}',
+  '{"notify":["make","./bel","dekstop now","notify"]}',
   '{"iterationTimeout":"unlimited","verifyTimeout":"10m","notifyOn":"complete,failed","model":"5"}',
 ])('%s is accepted by both', async (text) => {
   await expect(configIn(project, text)).resolves.toBeDefined();
