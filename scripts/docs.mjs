@@ -10,6 +10,7 @@
 // The examples of a page with the same scene are run one after the other in the same project, unless they have another
 // name, as in `morning/second`. A plain block after `<!-- screen: board -->` is a screen of scripts/docs/screens.mjs.
 // Pages can be named: node scripts/docs.mjs docs/ci.md
+// Times, commits and the like may differ from the page; --force writes them too.
 // --pictures draws the pictures of the docs instead, or those that are named after it.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,6 +27,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const allPages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>
   name.endsWith('.md'),
 );
+const isForced = process.argv.includes('--force');
 const named = process.argv.filter((argument) => allPages.includes(argument));
 const pages = named.length === 0 ? allPages : named;
 const example = /(<!-- (example|screen): ((\w+)(?:\/\w+)?) -->\n+```(?:console)?\n)([\s\S]*?)(?=```)/g;
@@ -66,26 +68,34 @@ const takeScreen = async (name) => {
   return take();
 };
 
-/** The page with the output of its examples. @param {string} page */
+/**
+ * The page with the output of its examples. If one has changed, so do the others of its project: times and commits agree.
+ * @param {string} page
+ */
 const refresh = async (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   /** @type {Map<string, Awaited<ReturnType<typeof scenes[string]>>>} */
   const projects = new Map();
-  let result = '';
-  let end = 0;
+  const found = [];
   try {
     for (const match of text.matchAll(example)) {
-      const [all, head = '', kind = '', name = '', scene = '', block = ''] = match;
+      const [, , kind = '', name = '', scene = '', block = ''] = match;
       const output = kind === 'screen' ? await takeScreen(scene) : await runIn(projects, { name, scene, block });
       const isSame = isSameOutput(output, block);
       if (!isSame) process.stderr.write(`${page}, ${name}:\n${output}\n`);
-      result += `${text.slice(end, match.index)}${head}${isSame ? block : output}`;
-      end = match.index + all.length;
+      found.push({ match, name, output, isSame });
     }
   } finally {
     for (const project of projects.values()) await project.close();
   }
-  return { before: text, after: result + text.slice(end) };
+  const changed = new Set(found.filter(({ isSame }) => !isSame || isForced).map(({ name }) => name));
+  let [after, end] = ['', 0];
+  for (const { match, name, output } of found) {
+    const [all, head = '', , , , block = ''] = match;
+    after += `${text.slice(end, match.index)}${head}${changed.has(name) ? output : block}`;
+    end = match.index + all.length;
+  }
+  return { before: text, after: after + text.slice(end) };
 };
 
 const drawPictures = async () => {
