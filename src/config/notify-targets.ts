@@ -25,8 +25,8 @@ export const parseTarget = (text: string): NotifyTarget | null => {
   return url && { kind: service === undefined ? 'url' : 'slack', url };
 };
 
-/** A word that is nearly the name of a target is not run as a command, which would fail hours later. */
-const isMisspelt = (word: string): boolean => /^[a-z]{3,8}$/i.test(word) && closest(word, ['desktop', 'bell']) !== null;
+/** Not run as a command, which would fail hours later. Too many programs have names like `bell`. */
+const isMisspelt = (word: string): boolean => /^[a-z]{5,9}$/i.test(word) && closest(word, ['desktop']) !== null;
 
 const ntfyTarget = (text: string): NotifyTarget | null => {
   const url = webAddress(/^[\w-]{1,64}$/.test(text) ? `https://ntfy.sh/${text}` : text);

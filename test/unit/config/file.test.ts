@@ -46,7 +46,7 @@ test.each([
 test.each([
   '{"maxIterations":5,"maxCost":2.5,"maxTokens":"2m"}',
   '{"commitMessage":"one\\n\\ttwo","notifyOn":["complete"],"idleTimeout":"0.5s","verify":["a","b"]}',
-  '{"notify":["make","./bel","dekstop now","notify"]}',
+  '{"notify":["make","tell","./desktp","dekstop now","notify"]}',
   '{"iterationTimeout":"unlimited","verifyTimeout":"10m","notifyOn":"complete,failed","model":"5"}',
 ])('%s is accepted by both', async (text) => {
   await expect(configIn(project, text)).resolves.toBeDefined();
