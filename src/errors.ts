@@ -364,6 +364,11 @@ const table = {
     text: () => '--worktree needs a repository with at least one commit: commit something first.',
   },
   'bad-branch': { exit: 2, text: (branch: string, problem: string) => `Cannot work on branch ${branch}: ${problem}` },
+  'branch-blocked': {
+    exit: 2,
+    text: (files: string, branch: string) =>
+      `Nothing was started: uncommitted files would be overwritten by the checkout of ${branch}: ${files}. Commit or move them first.`,
+  },
   'copies-differ': {
     exit: 2,
     text: (files: string, how: string) =>

@@ -3,6 +3,7 @@ import {
   constants,
   copyFileSync,
   type Dirent,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -11,6 +12,7 @@ import {
   rmdirSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import {
@@ -25,16 +27,38 @@ import {
   modeOfFolder,
   partsOf,
 } from './checks.ts';
+import { currentEnvironment } from './environment.ts';
+import { userFolder } from './home.ts';
 
 /** Creates a folder and its parents. Returns whether it was missing. Folders below `.state` are private to the user. */
 export const createFolder = (path: string): boolean => {
   if (created.has(path) && isThere(path)) return false;
   created.add(path);
-  if (!isBelow(path)) return mkdirSync(path, { recursive: true, mode: modeOfFolder(path) }) !== undefined;
+  const isNew = isBelow(path)
+    ? createBelow(path)
+    : mkdirSync(path, { recursive: true, mode: modeOfFolder(path) }) !== undefined;
+  hideUserFolder(path);
+  return isNew;
+};
+
+const createBelow = (path: string): boolean => {
   let isNew = false;
   for (const part of partsOf(path)) isNew = createOne(part);
   checkFolder(path);
   return isNew;
+};
+
+/** Hides the user's state folder from git, once something is created in it: HOME can be a repository. */
+const hideUserFolder = (path: string): void => {
+  const folder = userFolder(currentEnvironment());
+  if (path !== folder && !path.startsWith(`${folder}${sep}`)) return;
+  const ignore = join(folder, '.gitignore');
+  if (existsSync(ignore)) return;
+  try {
+    writeFileSync(ignore, '*\n', { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 };
 
 /** Creates a folder below `parent` that only the user can open; its name begins with `prefix` and cannot be guessed. */

@@ -1,10 +1,11 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { git, type GitArguments, type GitCall } from './call/git.ts';
 import { pathOf } from './paths.ts';
 import { changedHooks } from './hooks.ts';
 import { currentBranch, branchExists, dirtyPaths, saveBase, removeBase } from './branches.ts';
 import { topOf } from './repository.ts';
-import { reasonFor, hookProblemIn } from './outcome.ts';
+import { filesIn, reasonFor, hookProblemIn } from './outcome.ts';
 
 export type Checkout =
   | {
@@ -14,7 +15,12 @@ export type Checkout =
       /** The folder with hooks that differ from the current ones, so none was run; null if hooks were run. */
       readonly otherHooks: string | null;
     }
-  | { readonly ok: false; readonly why: string };
+  | {
+      readonly ok: false;
+      readonly why: string;
+      /** Files that would have been overwritten. */
+      readonly files: readonly string[];
+    };
 
 /** Checks out a branch, and creates it if it does not exist. A failed checkout leaves the folder unchanged. */
 export const switchTo = async (cwd: string, branch: string): Promise<Checkout> => {
@@ -24,19 +30,25 @@ export const switchTo = async (cwd: string, branch: string): Promise<Checkout> =
   const dirty = (await dirtyPaths(cwd)) ?? [];
   if (isNew) await saveBase(cwd, branch, before);
   const otherHooks = isNew ? null : await changedHooks(await topOf(cwd), `refs/heads/${branch}`);
-  const args: GitArguments = ['switch', '--quiet', ...(isNew ? ['-c'] : []), branch];
+  // Ignored files exist nowhere else, and git would overwrite them silently.
+  const args: GitArguments = ['switch', '--quiet', '--no-overwrite-ignore', ...(isNew ? ['-c'] : []), branch];
   const result = await git(args, { cwd, ...withHooks(otherHooks) });
   if (result.code === 0) return { ok: true, hookProblem: null, otherHooks };
   if ((await currentBranch(cwd)) === branch) return { ok: true, hookProblem: hookProblemIn(result), otherHooks };
   if (isNew) await removeBase(cwd, branch);
   await undoSwitch(cwd, branch, dirty);
-  return { ok: false, why: reasonFor(result) };
+  const root = await topOf(cwd);
+  const files = filesIn(result.stderr).filter((name) => existsSync(join(root, name)));
+  return { ok: false, why: reasonFor(result), files };
 };
 
 export const withHooks = (otherHooks: string | null): Pick<GitCall, 'hooks'> =>
   otherHooks === null ? { hooks: true } : {};
 
-/** Undoes a checkout that a failing filter interrupted. Files that were dirty before are left alone. */
+/**
+ * Undoes a checkout that a failing filter interrupted. Files that were dirty before are left alone. Ignored files of the
+ * user are not at paths of the branch, because git would not have begun.
+ */
 const undoSwitch = async (cwd: string, branch: string, dirtyBefore: readonly string[]): Promise<void> => {
   const known = new Set(dirtyBefore);
   const changed = ((await dirtyPaths(cwd)) ?? []).filter((path) => !known.has(path));

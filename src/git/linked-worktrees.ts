@@ -28,7 +28,7 @@ const worktreesProblem = async (cwd: string): Promise<string | null> => {
  */
 export const addWorktree = async (cwd: string, path: string, branch: string): Promise<Checkout> => {
   const problem = await worktreesProblem(cwd);
-  if (problem !== null) return { ok: false, why: problem };
+  if (problem !== null) return { ok: false, why: problem, files: [] };
   await git(['worktree', 'prune'], { cwd });
   const isNew = !(await branchExists(cwd, branch));
   if (isNew) await saveBase(cwd, branch, await currentBranch(cwd));
@@ -42,7 +42,7 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
   if (isThere) await discardWorktree(cwd, path);
   if (isNew && (await branchExists(cwd, branch))) await git(['branch', '--quiet', '-D', branch], { cwd });
   if (isNew) await removeBase(cwd, branch);
-  return { ok: false, why: reasonFor(result) };
+  return { ok: false, why: reasonFor(result), files: [] };
 };
 
 export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>

@@ -77,9 +77,14 @@ export const moveBranch = async (
   (await worktreeOf(cwd, branch)) === null &&
   (await git(['update-ref', '--no-deref', `refs/heads/${branch}`, to, from], { cwd })).code === 0;
 
-/** Moves the branch of a work tree, with its files. Uncommitted changes survive; otherwise nothing is moved. */
-export const resetKeeping = async (worktree: string, commit: string): Promise<boolean> =>
-  (await git(['reset', '--quiet', '--keep', commit], { cwd: worktree })).code === 0;
+/**
+ * Moves the branch that is checked out in a work tree, with its files. Uncommitted changes and ignored files survive;
+ * otherwise nothing is moved.
+ */
+export const moveKeeping = async (worktree: string, branch: string, commit: string): Promise<boolean> =>
+  // `reset --keep` would overwrite ignored files.
+  (await git(['switch', '--quiet', '--no-overwrite-ignore', '--force-create', branch, commit], { cwd: worktree }))
+    .code === 0;
 
 /** Deletes a branch if it is at the expected commit and checked out nowhere. */
 export const deleteBranch = async (cwd: string, branch: string, at: string): Promise<boolean> =>

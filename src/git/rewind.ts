@@ -3,6 +3,7 @@ import { removeSafely } from '../files/safe.ts';
 import { dirname } from 'node:path';
 import { type FileDiff, diffTrees } from './diff.ts';
 import { git } from './call/git.ts';
+import { ownRecordsIn } from './own-records.ts';
 import { fileAt, pathOf, toUtf8, statsOfName } from './paths.ts';
 import { ignoredBy } from './tree-snapshots/ignored.ts';
 import { covers, type SkipReason } from './tree-snapshots/skipped.ts';
@@ -23,7 +24,7 @@ interface UnchangedPath {
 
 /** Returns what a rewind would do; null if git fails. Files that the target ignores are never deleted. */
 export const planRewind = async (tree: WorkTree, present: TreeSnapshot, target: string): Promise<RewindPlan | null> => {
-  const all = await diffTrees(tree, [present.id, target], { renames: false });
+  const all = await differences(tree, [present.id, target]);
   if (all === null) return null;
   const skipped = present.skipped().filter(({ name }) => existsSync(pathOf(tree.root, name)));
   const own = all.filter(({ name, nested }) => !nested && !skipped.some((each) => covers(each, name)));
@@ -39,6 +40,13 @@ export const planRewind = async (tree: WorkTree, present: TreeSnapshot, target: 
       ...[...nested].map((name) => ({ name, why: 'nested repository' })),
     ],
   };
+};
+
+/** Checkpoints of earlier versions can contain Spool's own records. */
+const differences = async (tree: WorkTree, trees: readonly [string, string]): Promise<FileDiff[] | null> => {
+  const own = ownRecordsIn(tree);
+  const all = await diffTrees(tree, trees, { renames: false });
+  return all && all.filter(({ name }) => !own.has(name));
 };
 
 export const reasons = {
@@ -111,7 +119,7 @@ export const rewind = async (
   for (const name of privateFiles) makePrivate(tree.root, name);
   const reached = await snapshotTree(tree, options);
   if (reached === null || reached.id === target) return [];
-  const rest = await diffTrees(tree, [reached.id, target], { renames: false });
+  const rest = await differences(tree, [reached.id, target]);
   const stays = new Set(unchanged.map(({ name }) => name));
   const isLeft = ({ name, nested }: FileDiff) =>
     nested || stays.has(name) || reached.skipped().some((each) => covers(each, name));

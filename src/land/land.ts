@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { configuredBase, commitsBeyond, tipOf } from '../git/branches.ts';
 import { prefixOf } from '../git/repository.ts';
-import { deleteBranch, moveBranch, rangeBetween, resetKeeping } from '../git/move-branch.ts';
+import { deleteBranch, moveBranch, moveKeeping, rangeBetween } from '../git/move-branch.ts';
 import { discardWorktree, containsRepositories, isWorktree, removeWorktree } from '../git/linked-worktrees.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { deleteCopies } from '../changes/copies.ts';
@@ -154,7 +154,7 @@ const cleanUp = async (landing: Landing, commit: string): Promise<string> => {
     const results = await filesLostWith(project, target, { worktree, root: join(worktree, prefix) });
     if (results.length > 0) {
       say(keptNotice(results, where));
-      await resetKeeping(worktree, commit);
+      await moveKeeping(worktree, branch, commit);
       return 'Branch kept.';
     }
     const deleted = await deletionNotices(worktree);

@@ -33,6 +33,7 @@ import type { Project } from './project.ts';
  *   trust.json                                 the settings that the user trusts (trust/store.ts)
  *   sandbox/                                   what a sandbox must not leave behind (sandbox/leftover.ts)
  *   tmp/                                       temporary git indexes, while a command runs (store/folders.ts)
+ *   .gitignore                                 hides the folder from git (files/folders.ts)
  */
 
 /** Relative to the root. */

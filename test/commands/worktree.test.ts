@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -188,6 +188,78 @@ test('--branch creates or checks out the branch and keeps uncommitted files', as
   expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
 });
 
+describe('files that --branch would overwrite', () => {
+  const ignored = '.env.local\nnotes\ndata/\n';
+  /** `feat` tracks what `main` ignores. */
+  const withBranch = (name: string) => {
+    const project = createProject({ files: { '.gitignore': ignored }, agent: [promise] });
+    project.git('switch', '-qc', 'feat');
+    project.write(name, 'of the branch\n');
+    project.git('add', '--force', name);
+    project.git('commit', '-qm', 'with the file');
+    project.git('switch', '-q', 'main');
+    return project;
+  };
+
+  test.each([
+    ['an ignored file', '.env.local', '.env.local', '.env.local'],
+    ['an ignored file in place of a folder', 'notes/a b.md', 'notes', 'notes'],
+    ['an ignored folder in place of a file', 'data', 'data/mine.txt', 'data'],
+    ['an untracked file', 'new.txt', 'new.txt', 'new.txt'],
+    ['a modified file', 'README.md', 'README.md', 'README.md'],
+  ])('are kept and named: %s', async (_, name, file, shown) => {
+    const project = withBranch(name);
+    project.write(file, 'of the user\n');
+    const snapshot = () => [
+      project.git('symbolic-ref', 'HEAD'),
+      project.git('for-each-ref', 'refs/heads'),
+      project.git('status', '--porcelain', '--ignored', '--', '.', ':!.spool'),
+      project.git('config', '--list', '--local'),
+    ];
+    const before = snapshot();
+
+    const result = await project.spool(...run, '--branch', 'feat');
+
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain(
+      `spool: Nothing was started: uncommitted files would be overwritten by the checkout of feat: ${shown}. Commit or move them first.\n`,
+    );
+    expect(project.read(file)).toBe('of the user\n');
+    expect(snapshot()).toEqual(before);
+    expect(project.calls()).toEqual([]);
+
+    renameSync(project.path(file), project.path('../moved'));
+    if (file === 'data/mine.txt') rmSync(project.path('data'), { recursive: true });
+    if (file === 'README.md') project.git('restore', file);
+    expect(await project.spool(...run, '--branch', 'feat')).toMatchObject({ code: 0 });
+  });
+
+  test('are kept if a filter of the branch fails as well', async () => {
+    const project = withBranch('.env.local');
+    project.git('switch', '-q', 'feat');
+    project.write('.gitattributes', 'z.bin filter=broken\n');
+    project.write('.gitignore', '');
+    project.write('z.bin', 'z\n');
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'with a filter');
+    project.git('switch', '-q', 'main');
+    project.git('config', 'filter.broken.smudge', 'exit 3');
+    project.git('config', 'filter.broken.required', 'true');
+    project.write('.env.local', 'of the user\n');
+    project.write('notes', 'of the user\n');
+
+    expect(await project.spool(...run, '--branch', 'feat')).toMatchObject({ code: 2 });
+    expect(project.read('.env.local')).toBe('of the user\n');
+    renameSync(project.path('.env.local'), project.path('../moved'));
+    const failed = await project.spool(...run, '--branch', 'feat');
+
+    expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot work on branch feat: ') });
+    expect(project.read('notes')).toBe('of the user\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(project.exists('.env.local')).toBe(false);
+  });
+});
+
 test('--worktree fails without a repository or a commit', async () => {
   const none = createProject({ git: false, agent: [promise] });
   expect(await none.spool(...run, '--worktree')).toMatchObject({
@@ -332,6 +404,21 @@ describe('ignored files in a worktree', () => {
     expect(project.exists(`${worktree}/${name}`)).toBe(true);
     expect(project.git('rev-parse', branch)).toBe(project.git('rev-parse', 'main'));
     expect((await project.spool('land', change)).stdout).toContain('Nothing to land');
+  });
+
+  test('are not overwritten by a landing whose base has such a file by now', async () => {
+    const project = createProject({ files, agent: [`echo x > x.txt; echo rows > local.db; ${promise}`] });
+    await project.spool(...run, '--worktree');
+    project.write('local.db', 'of the base\n');
+    project.git('add', '--force', 'local.db');
+    project.git('commit', '-qm', 'meanwhile');
+
+    const landed = await project.spool('land', change);
+
+    expect(landed).toMatchObject({ code: 0, stdout: expect.stringContaining('Branch kept') });
+    expect(project.read(`${worktree}/local.db`)).toBe('rows\n');
+    expect(project.read('local.db')).toBe('of the base\n');
+    expect(project.git('show', 'main:x.txt')).toBe('x');
   });
 
   test('unchanged copies, files from the setup and files that tools recreate do not keep the worktree', async () => {

@@ -97,6 +97,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   locked: [text, text, 'archive'],
   'no-git': [text, text],
   'bad-branch': [text, text],
+  'branch-blocked': [text, text],
   'setup-failed': [text, text],
   'no-branch': [text, text, text],
   'no-base': [text, '--onto'],

@@ -37,9 +37,9 @@ export const createAdder = (tree: WorkTree, skipped: SkippedPaths, links: Gitlin
     add: async (flags = []) => {
       const filterFailures = createFilterFailures(tree);
       for (let tries = 0; tries < maxRefused; tries++) {
-        const without = [...skipped.all().map(({ name }) => name), ...nested()].filter((name) =>
-          existsSync(pathOf(tree.root, name)),
-        );
+        const own = skipped.own.folder;
+        const names = [...skipped.all().map(({ name }) => name), ...nested(), ...(own === null ? [] : [own])];
+        const without = names.filter((name) => existsSync(pathOf(tree.root, name)));
         const result = await addAll(tree, { without, flags });
         const refusals = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
         skipped.addRefused(refusals.files);

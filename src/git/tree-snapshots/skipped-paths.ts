@@ -4,6 +4,7 @@ import type { Redactor } from '../../secrets/redact.ts';
 import { git } from '../call/git.ts';
 import { pathOf } from '../paths.ts';
 import { findSecrets } from '../commit-filter.ts';
+import { type OwnRecords, ownRecordsIn } from '../own-records.ts';
 import { fingerprint, type WorkTree } from '../work-tree.ts';
 import { isLarge, type NewPaths, trackedIn } from './find-skipped.ts';
 import type { RefusedFile } from './refusals.ts';
@@ -12,6 +13,8 @@ import { coveredByAny, type SkippedPath, type SkipReason } from './skipped.ts';
 /** The paths that are left out of trees, each for as long as its reason applies. */
 export interface SkippedPaths {
   all(): readonly SkippedPath[];
+  /** Always skipped, and never listed. */
+  readonly own: OwnRecords;
   of(kind: SkipReason): readonly SkippedPath[];
   /** Returns a predicate for the current list: whether a path is skipped. */
   matcher(): (name: string) => boolean;
@@ -32,9 +35,14 @@ export const createSkippedPaths = (tree: WorkTree, known: readonly SkippedPath[]
   const secret = new Map<string, string>();
   const all = () => [...paths.values()];
   const of = (kind: SkipReason) => all().filter((each) => each.kind === kind);
-  const matcher = () => coveredByAny(all());
+  const own = ownRecordsIn(tree);
+  const matcher = () => {
+    const isListed = coveredByAny(all());
+    return (name: string) => own.has(name) || isListed(name);
+  };
   return {
     all,
+    own,
     of,
     matcher,
     add: (found) => {

@@ -141,12 +141,13 @@ const findNewPaths = async (state: SnapshotterState, outside: string | null): Pr
 
 /** Without a last tree, every untracked file is new. */
 const findUntracked = async (state: SnapshotterState): Promise<NewPaths> => {
-  const { tree, links, hidden, previous } = state;
+  const { tree, skipped, links, hidden, previous } = state;
   state.linksReadFrom = indexFingerprint(tree);
   const listed = await git(['ls-files', '-v', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
   const lines = hidden.collect(listed.stdout.split('\0').filter(Boolean));
   links.add(gitlinksIn(lines));
-  return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: previous };
+  const names = lines.filter((line) => !isTracked.test(line) && !skipped.own.has(line));
+  return { names, removed: 0, untracked: true, oldRules: previous };
 };
 
 /** Returns the last tree if nothing in it has changed, and builds a new one otherwise; null if git fails. */
@@ -173,6 +174,7 @@ const buildTree = async (state: SnapshotterState): Promise<string | null> => {
   if (ignored.length > 0) await unstage(tree, coveredByAny(ignored));
   const secrets = skipped.of('secret');
   if (secrets.length > 0) await unstage(tree, coveredByAny(secrets), { back: true });
+  if (skipped.own.folder !== null) await unstage(tree, skipped.own.has, { back: true });
   if (state.linksReadFrom !== state.builtFrom) await readLinks(state);
   await hidden.show();
   if ((await adder.add()) === null || !(await links.put(adder.nested()))) return null;

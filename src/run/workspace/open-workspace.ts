@@ -26,6 +26,7 @@ import type { Emit } from '../../ralph/events.ts';
 import type { Workspace } from '../../ralph/plan.ts';
 import type { Redactor } from '../../secrets/redact.ts';
 import type { Sandbox } from '../../process/sandbox-types.ts';
+import { someOf } from '../../text/format.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { isProvisioned, noteProvisioned, type ProvisionedWorkspace } from './provisioned-worktree.ts';
 import type { RunSpec } from '../spec.ts';
@@ -89,6 +90,7 @@ const recordBranchBase = async (
 };
 
 const reportCheckout = ({ emit, redactor }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
+  if (!checkout.ok && checkout.files.length > 0) throw userError('branch-blocked', someOf(checkout.files), branch);
   if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
   if (checkout.otherHooks !== null) {
     const look = commandLine('git', 'diff', branch, '--', checkout.otherHooks);
