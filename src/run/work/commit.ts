@@ -41,6 +41,8 @@ export interface IterationWork extends CommitContext {
   readonly dirtyAtStart: ReadonlyMap<string, string>;
   /** The files that this iteration had changed before it was interrupted and repeated. */
   readonly interrupted: ReadonlySet<string>;
+  /** The files whose uncommitted changes of the user the iteration has removed. */
+  readonly lost: ReadonlySet<string>;
   /** Commits on a HEAD that the agent has detached. */
   readonly detachedCommits: DetachedCommit[];
 }
@@ -208,7 +210,7 @@ const afterCommit = async (
   work.index.afterCommit(commit, result.index);
   if (commit !== null && isDetached(work.tree)) announceDetached(work, commit, [...result.replaced.keys()]);
   const userChanges = (await userChangesIn(work, { changes, after, result })).filter(
-    (name) => !earlier.has(name) && !work.interrupted.has(name),
+    (name) => !earlier.has(name) && !work.interrupted.has(name) && !work.lost.has(name),
   );
   if (userChanges.length > 0)
     emit({
@@ -264,7 +266,11 @@ const exclude = (work: IterationWork, name: string, why: string): void => {
   noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };
 
-export const noticeOnce = ({ announced, emit }: IterationWork, name: string, text: string): void => {
+export const noticeOnce = (
+  { announced, emit }: Pick<IterationWork, 'announced' | 'emit'>,
+  name: string,
+  text: string,
+): void => {
   if (announced.has(name)) return;
   announced.add(name);
   emit({ type: 'notice', text });

@@ -7,6 +7,7 @@ import type { DoneWork, IterationChanges, LoopHost } from '../../ralph/loop-host
 import { finishIteration, type StartedIteration, type TreeDiff } from './finish-iteration.ts';
 import { createProblemReporter, gone, isGone, warnIfDetached } from './git-problems.ts';
 import { createIndexRefresher } from './index-refresher.ts';
+import { stillLost } from './lost-edits.ts';
 import { openUncommittedList } from './uncommitted-list.ts';
 import { type Tracking, openTracking, savedCheckpoints, type TrackingContext } from './open-tracking.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
@@ -63,7 +64,7 @@ const createGitTracker = (context: TrackingContext, tree: WorkTree): WorkTracker
 /** What is known from one iteration to the next. */
 interface TrackerState extends Pick<
   StartedIteration,
-  'index' | 'uncommittedList' | 'diff' | 'announced' | 'touched' | 'detachedCommits'
+  'index' | 'uncommittedList' | 'diff' | 'announced' | 'touched' | 'detachedCommits' | 'lostEdits'
 > {
   readonly context: TrackingContext;
   readonly tree: WorkTree;
@@ -86,6 +87,7 @@ const initialState = (context: TrackingContext, tree: WorkTree): TrackerState =>
   announced: new Set(),
   touched: new Set(),
   detachedCommits: [],
+  lostEdits: new Map(),
   reportProblem: createProblemReporter(tree, context),
   nestedRepositories: new Set(),
   opened: null,
@@ -95,9 +97,9 @@ const initialState = (context: TrackingContext, tree: WorkTree): TrackerState =>
 
 /** Returns null if git fails. */
 const startIteration = async (state: TrackerState, iteration: number): Promise<StartedIteration | null> => {
-  const { context, tree, index, uncommittedList, diff, announced, touched, detachedCommits } = state;
+  const { context, tree, index, uncommittedList, diff, announced, touched, detachedCommits, lostEdits } = state;
   await index.beforeAgent();
-  const { checkpoints, snapshots, dirtyAtStart, interrupted } = await ensureOpened(state);
+  const { checkpoints, snapshots, dirtyAtStart, userEdits, interrupted } = await ensureOpened(state);
   const before = state.latest ?? (await snapshots.take());
   state.latest = null;
   if (before === null) {
@@ -112,6 +114,7 @@ const startIteration = async (state: TrackerState, iteration: number): Promise<S
     diff,
     iteration,
     before,
+    beginning: checkpoints.newestWith(before.id),
     snapshots,
     index,
     checkpoints,
@@ -119,7 +122,9 @@ const startIteration = async (state: TrackerState, iteration: number): Promise<S
     uncommittedList,
     touched,
     detachedCommits,
+    lostEdits,
     dirtyAtStart,
+    userEdits,
     interrupted: iteration === context.plan.firstIteration ? interrupted : new Set(),
   };
 };
@@ -163,12 +168,18 @@ const saveAfterGate = async ({ opened }: TrackerState, iteration: number): Promi
 };
 
 const uncommittedWork = async (state: TrackerState): ReturnType<LoopHost['uncommitted']> => {
-  const { context, tree, index, opened, uncommittedList, touched, detachedCommits } = state;
+  const { context, tree, index, opened, uncommittedList, touched, detachedCommits, lostEdits } = state;
   if (isGone(tree)) return [{ why: gone.replace(/\.$/, ''), files: [], count: 0 }];
   await index.atEnd();
-  if (!context.plan.commit || opened === null) return [];
+  if (opened === null) return [];
   const { snapshots } = opened;
-  return findUncommitted({ tree, snapshots, uncommittedList, touched, detachedCommits, redactor: context.redactor });
+  const lost = lostEdits.size === 0 ? [] : await stillLost({ ...context, tree, lostEdits }, await snapshots.take());
+  if (!context.plan.commit) return lost;
+  const { redactor } = context;
+  return [
+    ...lost,
+    ...(await findUncommitted({ tree, snapshots, uncommittedList, touched, detachedCommits, redactor })),
+  ];
 };
 
 const changedByRun = async ({
