@@ -16,7 +16,7 @@ export const createProblemReporter = (
   let isAnnounced = false;
   return async (snapshots, iteration) => {
     const why = await whyNoGit(tree.root);
-    const last = isGone(tree) ? gone : why && refused(redactor.oneLine(why));
+    const last = isGone(tree) ? goneText(tree) : why && refused(redactor.oneLine(why));
     if (last === null) return reportUnreadable(problemOf(snapshots, redactor), { emit, iteration });
     if (!isAnnounced) emit({ type: 'notice', text: last });
     isAnnounced = true;
@@ -43,10 +43,11 @@ const withoutFullStop = (text: string): string => text.replace(/\.$/, '');
 const refused = (why: string): string =>
   `${why}: changes are no longer tracked or committed. Fix it, then start again.`;
 
-const gone = '.git was deleted: changes are no longer tracked or committed.';
+const goneText = ({ root }: WorkTree): string =>
+  `${existsSync(root) ? '.git' : root} was deleted: changes are no longer tracked or committed.`;
 
-/** Why the work of a run is unknown. */
-export const goneAtEnd = withoutFullStop(gone);
+/** Returns why the work of a run is unknown. */
+export const goneAtEnd = (tree: WorkTree): string => withoutFullStop(goneText(tree));
 
 export const warnIfDetached = (tree: WorkTree, emit: RunContext['emit']): void => {
   // Does not run git. Nothing is committed during a rebase.

@@ -177,7 +177,7 @@ const saveAfterGate = async ({ opened }: TrackerState, iteration: number): Promi
 
 const uncommittedWork = async (state: TrackerState): ReturnType<LoopHost['uncommitted']> => {
   const { context, tree, index, opened, uncommittedList, touched, detachedCommits, lostEdits } = state;
-  if (isGone(tree)) return [unknownWork(goneAtEnd)];
+  if (isGone(tree)) return [unknownWork(goneAtEnd(tree))];
   await index.atEnd();
   if (opened === null) return [];
   const unknown = state.unknown === null ? [] : [unknownWork(state.unknown)];
