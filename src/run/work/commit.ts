@@ -1,14 +1,14 @@
 import { diffTrees, type FileDiff, namesOf, summariseDiff } from '../../git/diff.ts';
 import type { Checkpoints } from '../../git/checkpoint.ts';
 import { worktreeOf } from '../../git/linked-worktrees.ts';
-import { type CommitResult, commitFiles, commitErrorLine, maxReasonLength } from '../../git/commit.ts';
+import { commitLimitMs, type CommitResult, commitFiles, commitErrorLine, maxReasonLength } from '../../git/commit.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff, type RawDifference } from '../../git/raw-diff.ts';
 import { findExcluded } from '../../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
 import type { IterationChanges } from '../../ralph/loop-host.ts';
 import { shortId } from '../../changes/ids.ts';
-import { lineChanges, pluralise, someOf, widthOf } from '../../text/format.ts';
+import { duration, lineChanges, pluralise, someOf, widthOf } from '../../text/format.ts';
 import { commitTasks, commitTitle } from './commit-subject.ts';
 import type { RunContext } from '../context.ts';
 import type { IndexRefresher } from './index-refresher.ts';
@@ -92,6 +92,12 @@ export const commitWork = async (
     kill: work.stopSignals.kill,
     tag: `${work.tag}/${work.iteration}`,
     sandbox: work.sandbox,
+    onSlow: () =>
+      emit({
+        type: 'notice',
+        text: `Committing: a hook or the signing program is still running. It is ended after ${duration(commitLimitMs)}.`,
+        activity: 'committing',
+      }),
   });
   return afterCommit(work, { names, changes, after, result });
 };
