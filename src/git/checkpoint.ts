@@ -20,6 +20,8 @@ export interface Checkpoint {
 export interface Checkpoints {
   /** The tree of the newest checkpoint; null if there is none yet. */
   lastTree(): string | null;
+  /** The newest checkpoint, if that is its tree; null otherwise. */
+  newestWith(treeId: string): Pick<Checkpoint, 'name' | 'commit'> | null;
   /** The newest checkpoint when they were opened. It was taken before `atMs`. */
   readonly found: { readonly treeId: string; readonly atMs: number } | null;
   /**
@@ -66,6 +68,7 @@ export const openCheckpoints = async (
   /** Or its commit, if that is all that is known. */
   let startTree = start;
   let last = newest?.commit ?? null;
+  let lastName = newest?.name ?? '';
   const found = last === null ? null : await readCheckpoint(tree, last);
   let lastTree = found?.treeId ?? null;
   /** The newest checkpoint belongs to an iteration, so the next iteration may share it. */
@@ -86,6 +89,7 @@ export const openCheckpoints = async (
   return {
     found,
     lastTree: () => lastTree,
+    newestWith: (treeId) => (last !== null && treeId === lastTree ? { name: lastName, commit: last } : null),
     ranges: async () => {
       if (start === null || last === null) return null;
       if (start === last) return [];
@@ -100,6 +104,7 @@ export const openCheckpoints = async (
       if (first) [start, startTree] = [commit, treeId];
       else othersChangedFiles = true;
       const name = first ? '0' : `before-${iteration}`;
+      lastName = name;
       if (isGates) record({ run, name: `gate-${iteration - 1}`, commit });
       record({ run, name, commit });
       await setRef(tree, refOf(change, run, name), commit);
@@ -110,6 +115,7 @@ export const openCheckpoints = async (
       if (commit === null) return null;
       named = true;
       const name = String(iteration);
+      lastName = name;
       record({ run, name, commit });
       return (await setRef(tree, refOf(change, run, name), commit)) ? commit : null;
     },

@@ -2,6 +2,7 @@ import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox-types.ts';
 import { maxRedactedLength } from '../secrets/redact.ts';
+import { duration } from '../text/duration.ts';
 import { git, type GitResult } from './call/git.ts';
 import { toUtf8 } from './paths.ts';
 import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
@@ -38,7 +39,16 @@ export interface CommitRequest {
   readonly tag: string;
   /** Runs the commit and its hooks; null for no sandbox. */
   readonly sandbox: Sandbox | null;
+  /** Called once if git or a hook takes long. */
+  readonly onSlow?: () => void;
+  /** The time limit for git and its hooks, in milliseconds. */
+  readonly maxMs?: number;
 }
+
+/** The time limit for a commit with its hooks. */
+export const commitLimitMs = 10 * 60_000;
+/** A commit that takes longer is announced. */
+const slowMs = 1500;
 
 /**
  * Commits the current version of these files and nothing else, from a separate index: staged changes of other files
@@ -82,19 +92,20 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
     writePendingRefresh(tree, pending);
     const logged = headLogSize(tree);
     let isRetry = false;
+    const slow = setTimeout(() => request.onSlow?.(), slowMs);
     const commit = await withRetries(async () => {
       if (isRetry && (await headOf(cwd)).commit !== head.commit) return headMoved;
       isRetry = true;
-      const { kill, sandbox } = request;
-      return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox });
-    }, commitRetries);
+      const { kill, sandbox, maxMs = commitLimitMs } = request;
+      return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox, maxMs });
+    }, commitRetries).finally(() => clearTimeout(slow));
     const moved = commit.code === 0 ? null : await rawDiff(cwd, head.tree, 'HEAD');
     // git also fails if a hook is killed after the commit.
     const isCommitted =
       commit.code === 0 || toCommit.every((name) => moved?.get(name)?.new === uncommitted.get(name)?.new);
     if (!isCommitted) {
       restorePendingRefresh(tree, earlier);
-      return moved !== null && moved.size > 0 ? { kind: 'moved' } : { kind: 'refused', why: reasonOf(commit) };
+      return moved !== null && moved.size > 0 ? { kind: 'moved' } : { kind: 'refused', why: reasonOf(commit, request) };
     }
     if (await undoIfMoved(tree, head.commit, logged)) {
       restorePendingRefresh(tree, earlier);
@@ -163,9 +174,15 @@ const indexLines = ({ staged, toCommit, uncommitted }: Lines): string => {
     .join('');
 };
 
-const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength - maxRedactedLength) ||
-  `git commit exited with code ${code}`;
+const reasonOf = (
+  { code, stdout, stderr, timedOut }: GitResult,
+  { maxMs = commitLimitMs }: Pick<CommitRequest, 'maxMs'>,
+): string => {
+  if (timedOut)
+    return `a hook or the signing program was still running after ${duration(maxMs)}, so the commit was given up`;
+  const output = `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength - maxRedactedLength);
+  return output || `git commit exited with code ${code}`;
+};
 
 /** A hook may print as much as a whole test run. The caller redacts its output and shortens it to this length. */
 export const maxReasonLength = 2000;

@@ -109,14 +109,15 @@ const start = async (launch: Launch, inside: Entered | null): Promise<Child | st
     await once(child, 'spawn');
     return child;
   } catch (error) {
-    return startProblem(error, binary);
+    return startProblem(error, { binary, cwd });
   }
 };
 
-/** If the file exists, ENOENT is about its interpreter. */
-const startProblem = (error: unknown, binary: string): string => {
+/** ENOENT is about the file, the interpreter that it names, or the working directory. */
+const startProblem = (error: unknown, { binary, cwd }: Pick<Command, 'binary' | 'cwd'>): string => {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'E2BIG') return 'the prompt is too long for an argument; give it by stdin or as a file';
+  if (code === 'ENOENT' && !existsSync(cwd)) return `${cwd} does not exist any more`;
   if (code === 'ENOENT' && existsSync(binary)) return `${binary}: the interpreter in its first line was not found`;
   return `${binary}: ${systemProblem(error)}`;
 };

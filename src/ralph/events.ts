@@ -76,7 +76,12 @@ export type RunEvent =
   | { readonly type: 'agent'; readonly event: AgentEvent }
   /** The tasks were edited while the agent works. Looked at once a second, so an agent that is fast causes none. */
   | { readonly type: 'tasks-changed'; readonly tasks: TaskCount; readonly at: string }
-  | { readonly type: 'notice'; readonly text: string }
+  | {
+      readonly type: 'notice';
+      readonly text: string;
+      /** What the run does from now on, if that has changed. */
+      readonly activity?: 'committing';
+    }
   | { readonly type: 'iteration-finished'; readonly record: IterationRecord; readonly at: string }
   /** The agent is not available: the iteration is retried with another agent, or after the cooldown. */
   | {

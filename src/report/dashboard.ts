@@ -157,6 +157,8 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
     }
     case 'waiting':
       return { waitsUntilMs: event.untilMs, activity: oneLine(event.why) };
+    case 'notice':
+      return event.activity === undefined ? {} : { activity: event.activity };
     case 'paused':
       return { activity: 'paused', waitsUntilMs: null };
     case 'resumed':
@@ -165,7 +167,6 @@ const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Part
     case 'attempt-deferred':
     case 'review-finished':
     case 'iteration-pending':
-    case 'notice':
     case 'requested':
     case 'run-ended':
       return {};

@@ -84,6 +84,8 @@ const statusOf = (event: RunEvent, { findHarness }: LiveOptions): [label: string
       return ['Verifying…', { sinceMs: Date.now() }];
     case 'review-started':
       return [`${findHarness(event.agent.harness).title} reviews…`, { sinceMs: Date.parse(event.at) }];
+    case 'notice':
+      return event.activity === undefined ? null : ['Committing…', { sinceMs: Date.now() }];
     case 'waiting':
       return ['Resuming in', { untilMs: event.untilMs }];
     case 'paused':

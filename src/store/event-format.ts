@@ -167,7 +167,10 @@ export const runEvent: Shape<RunEvent> = named(
     }),
     agent: object<Fields<RunEvent, 'agent'>>({ event: required(agentEvent) }),
     'tasks-changed': object<Fields<RunEvent, 'tasks-changed'>>({ tasks: required(tasks), at: required(isoTime) }),
-    notice: object<Fields<RunEvent, 'notice'>>({ text: required(text) }),
+    notice: object<Fields<RunEvent, 'notice'>>({
+      text: required(text),
+      activity: droppedIfInvalid(oneOf(['committing'])),
+    }),
     'iteration-finished': object<Fields<RunEvent, 'iteration-finished'>>({
       record: required(parseRecord),
       at: required(isoTime),

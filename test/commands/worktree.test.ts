@@ -821,3 +821,42 @@ describe('no work is lost with a worktree', () => {
     expect(project.exists('mine.txt')).toBe(true);
   });
 });
+
+describe('a worktree that its agent deletes', () => {
+  const left = `${worktree} was deleted during the run. Branch ${branch} has its commits, and the next run creates the worktree again.`;
+
+  test.each([
+    ['with rm', 'rm -rf "$PWD"'],
+    ['with git', `git -C "$HOME/../project" worktree remove --force "$PWD"`],
+    ['together with its promise', `rm -rf "$PWD"; ${promise}`],
+  ])('%s ends the run, which says what is left and how to continue', async (_, deletion) => {
+    const project = createProject({ agent: ['echo a > a.txt', deletion, `echo b > b.txt; ${promise}`] });
+
+    const failed = await project.spool(...run, '--worktree', '--max-iterations', '9');
+
+    const text = failed.stderr.replaceAll(/\s+/g, ' ');
+    expect(failed.code).toBe(1);
+    expect(text).toContain(`the agent could not be started: ${project.path(worktree)} does not exist any more`);
+    expect(text).toContain(`${project.path(worktree)} was deleted: changes are no longer tracked or committed.`);
+    expect(text).toContain(left);
+    expect(text).not.toMatch(/interpreter|The work is in|\.git was deleted/);
+    const again = /Try again (spool ralph .*? --resume)/.exec(text)![1]!;
+    expect(await project.spool(...again.split(' ').slice(1))).toMatchObject({ code: 0 });
+    expect(project.git('ls-tree', '--name-only', branch).split('\n')).toEqual(
+      expect.arrayContaining(['a.txt', 'b.txt']),
+    );
+  });
+
+  test('with its branch has its work in checkpoints', async () => {
+    const inProject = 'git -C "$HOME/../project"';
+    const deletion = `${inProject} worktree remove --force "$PWD"; ${inProject} branch -q -D ${branch}`;
+    const project = createProject({ agent: ['echo a > a.txt', deletion] });
+
+    const { stderr } = await project.spool(...run, '--worktree');
+
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+      `${worktree} was deleted during the run. So was branch ${branch}. Checkpoints of its work: spool diff ${change} --all`,
+    );
+    expect((await project.spool('diff', change, '--all')).stdout).toContain('a.txt');
+  });
+});

@@ -465,6 +465,28 @@ test('an agent that deletes the repository ends neither the iteration nor the ru
   expect(spawnSync('git', ['status'], { cwd: project.folder, env: project.env }).status).not.toBe(0);
 });
 
+test.each([
+  ['until the end', ['echo w > w.txt; git config core.bare true', promise]],
+  ['in one iteration', ['echo w > w.txt; git config core.bare true', `git config core.bare false; ${promise}`]],
+])(
+  'a repository that an agent breaks %s: the summary and the status say that its work is unknown',
+  async (_, agent) => {
+    const project = createProject({ agent });
+
+    const { code, stderr } = await project.spool(...run);
+
+    expect(code).toBe(0);
+    expect(stderr).toContain('git cannot read the work tree: no checkpoint or commit for this iteration.');
+    const unknown = 'unknown (git could not read the work tree in iteration 1: this operation must be run in';
+    const shown = [stderr, (await project.spool('status', change)).stdout].map((text) => text.replaceAll(/\s+/g, ' '));
+    for (const text of shown) {
+      expect(text).toContain(`Uncommitted ${unknown}`);
+      expect(text).not.toMatch(/Changed\s+nothing/);
+    }
+    expect(project.state().uncommitted).toMatchObject([{ files: [], count: 0 }]);
+  },
+);
+
 describe('a concurrent commit of the user', () => {
   const hook = (script: string) => `#!/bin/sh\n[ -e "$HOME/once" ] && exit 0\ntouch "$HOME/once"\n${script}\n`;
   const personCommits =

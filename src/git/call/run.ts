@@ -18,6 +18,8 @@ export interface GitResult {
   /** In latin1, which preserves every byte, so that file names of any encoding survive the round trip. */
   readonly stdout: string;
   readonly stderr: string;
+  /** It was ended because it took too long. */
+  readonly timedOut?: true;
 }
 
 export interface GitCall {
@@ -35,6 +37,8 @@ export interface GitCall {
   readonly sandbox?: Sandbox | null;
   /** Talks to another machine, which may let it wait. Ended after this time, in milliseconds. */
   readonly networkMs?: number;
+  /** The time after which git and its hooks are ended, in milliseconds. */
+  readonly maxMs?: number;
 }
 
 /** A hook that takes longer is considered hung. */
@@ -107,7 +111,12 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
   }) as PipedProcess<Writable | null>;
   if (inside !== null && child.pid) inside.started(child.pid);
   const { end, finish } = createEnding(child.pid, call, inside);
-  const unwatch = endOnProblem(child.pid, { call, inside, end });
+  const timeout = new AbortController();
+  const onTimeout = () => {
+    timeout.abort();
+    end();
+  };
+  const unwatch = endOnProblem(child.pid, { call, inside, end, onTimeout });
   ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -125,6 +134,7 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
       code: code ?? -1,
       stdout: Buffer.concat(stdout).toString('latin1'),
       stderr: signal === null ? message : (whyBlocked(repositoryOf(call)) ?? `git was terminated by ${signal}`),
+      ...(timeout.signal.aborted && { timedOut: true }),
     };
   } catch (error) {
     return { code: -1, stdout: '', stderr: (error as Error).message };
@@ -163,14 +173,19 @@ const createEnding = (pid: number | undefined, call: GitCall, inside: Entered | 
 /** Calls `end` if git has to be ended. Returns a function that stops watching. */
 const endOnProblem = (
   pid: number | undefined,
-  { call, inside, end }: Pick<SpawnRequest, 'call' | 'inside'> & { readonly end: () => void },
+  {
+    call,
+    inside,
+    end,
+    onTimeout,
+  }: Pick<SpawnRequest, 'call' | 'inside'> & { readonly end: () => void; readonly onTimeout: () => void },
 ): (() => void) => {
   const repository = repositoryOf(call);
   const endIdle = () => {
     noteIdle(repository);
     end();
   };
-  const timer = setTimeout(end, call.networkMs ?? maxRuntimeMs);
+  const timer = setTimeout(onTimeout, call.networkMs ?? call.maxMs ?? maxRuntimeMs);
   const signals = [call.kill, inside?.lost];
   for (const signal of signals) signal?.addEventListener('abort', end);
   const mayWait = call.hooks || call.networkMs !== undefined;

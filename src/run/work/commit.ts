@@ -1,14 +1,14 @@
 import { diffTrees, type FileDiff, namesOf, summariseDiff } from '../../git/diff.ts';
 import type { Checkpoints } from '../../git/checkpoint.ts';
 import { worktreeOf } from '../../git/linked-worktrees.ts';
-import { type CommitResult, commitFiles, commitErrorLine, maxReasonLength } from '../../git/commit.ts';
+import { commitLimitMs, type CommitResult, commitFiles, commitErrorLine, maxReasonLength } from '../../git/commit.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { rawDiff, type RawDifference } from '../../git/raw-diff.ts';
 import { findExcluded } from '../../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../../git/work-tree.ts';
 import type { IterationChanges } from '../../ralph/loop-host.ts';
 import { shortId } from '../../changes/ids.ts';
-import { lineChanges, pluralise, someOf, widthOf } from '../../text/format.ts';
+import { duration, lineChanges, pluralise, someOf, widthOf } from '../../text/format.ts';
 import { commitTasks, commitTitle } from './commit-subject.ts';
 import type { RunContext } from '../context.ts';
 import type { IndexRefresher } from './index-refresher.ts';
@@ -41,6 +41,8 @@ export interface IterationWork extends CommitContext {
   readonly dirtyAtStart: ReadonlyMap<string, string>;
   /** The files that this iteration had changed before it was interrupted and repeated. */
   readonly interrupted: ReadonlySet<string>;
+  /** The files whose uncommitted changes of the user the iteration has removed. */
+  readonly lost: ReadonlySet<string>;
   /** Commits on a HEAD that the agent has detached. */
   readonly detachedCommits: DetachedCommit[];
 }
@@ -90,6 +92,12 @@ export const commitWork = async (
     kill: work.stopSignals.kill,
     tag: `${work.tag}/${work.iteration}`,
     sandbox: work.sandbox,
+    onSlow: () =>
+      emit({
+        type: 'notice',
+        text: `Committing: a hook or the signing program is still running. It is ended after ${duration(commitLimitMs)}.`,
+        activity: 'committing',
+      }),
   });
   return afterCommit(work, { names, changes, after, result });
 };
@@ -208,7 +216,7 @@ const afterCommit = async (
   work.index.afterCommit(commit, result.index);
   if (commit !== null && isDetached(work.tree)) announceDetached(work, commit, [...result.replaced.keys()]);
   const userChanges = (await userChangesIn(work, { changes, after, result })).filter(
-    (name) => !earlier.has(name) && !work.interrupted.has(name),
+    (name) => !earlier.has(name) && !work.interrupted.has(name) && !work.lost.has(name),
   );
   if (userChanges.length > 0)
     emit({
@@ -264,7 +272,11 @@ const exclude = (work: IterationWork, name: string, why: string): void => {
   noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };
 
-export const noticeOnce = ({ announced, emit }: IterationWork, name: string, text: string): void => {
+export const noticeOnce = (
+  { announced, emit }: Pick<IterationWork, 'announced' | 'emit'>,
+  name: string,
+  text: string,
+): void => {
   if (announced.has(name)) return;
   announced.add(name);
   emit({ type: 'notice', text });

@@ -5,11 +5,13 @@ import type { DoneWork, IterationChanges } from '../../ralph/loop-host.ts';
 import { addSyncedEdits } from '../workspace/copies.ts';
 import { commitSubject } from './commit-subject.ts';
 import { commitWork, type IterationWork, noticeOnce } from './commit.ts';
+import { type EditedIteration, reportLostEdits } from './lost-edits.ts';
 import type { TrackingContext } from './open-tracking.ts';
 import type { Snapshot } from './snapshots.ts';
 
 export type StartedIteration = TrackingContext &
-  Omit<IterationWork, 'subject' | 'ticked'> & {
+  Omit<IterationWork, 'subject' | 'ticked' | 'lost'> &
+  EditedIteration & {
     /** All files that the run has changed. */
     readonly touched: Set<string>;
     readonly diff: TreeDiff;
@@ -38,21 +40,23 @@ export const finishIteration = async (
 };
 
 const saveChanges = async (
-  work: IterationWork & Pick<StartedIteration, 'touched' | 'diff'>,
+  work: Omit<IterationWork, 'lost'> & StartedIteration,
   after: Snapshot,
 ): Promise<IterationChanges | null> => {
   const { tree, snapshots, before, checkpoints, iteration } = work;
   const all = await work.diff(before.id, after.id);
   if (all === null) return null;
   const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
-  for (const { name, nested, after: now } of changes)
-    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
   const inside = snapshots.inside([before, after], changes);
   const git = summariseDiff([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
   if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
-  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summariseDiff(changes, git.commits) })) };
+  const lost = await reportLostEdits(work, after, { changes, commits: git.commits });
+  for (const { name, nested, after: now } of changes)
+    if (!nested && work.dirtyAtStart.get(name) !== now && !lost.has(name)) work.touched.add(name);
+  const changed = { changes, git: summariseDiff(changes, git.commits) };
+  return { git, checkpoint, ...(await commitWork({ ...work, lost }, after, changed)) };
 };
 
 const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>

@@ -8,31 +8,46 @@ import type { Snapshots } from './snapshots.ts';
 /** Returns whether .git was deleted. */
 export const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitDir);
 
-/** Returns a function that reports why git failed. A permanent problem is reported once. */
+/** Returns a function that reports and returns why git failed in an iteration. A permanent problem is reported once. */
 export const createProblemReporter = (
   tree: WorkTree,
   { emit, redactor }: Pick<RunContext, 'emit' | 'redactor'>,
-): ((snapshots: Snapshots) => Promise<void>) => {
+): ((snapshots: Snapshots, iteration: number) => Promise<string>) => {
   let isAnnounced = false;
-  return async (snapshots) => {
+  return async (snapshots, iteration) => {
     const why = await whyNoGit(tree.root);
-    const last = isGone(tree) ? gone : why && refused(redactor.oneLine(why));
-    if (last === null) return emit({ type: 'notice', text: unreadable(snapshots, redactor) });
+    const last = isGone(tree) ? goneText(tree) : why && refused(redactor.oneLine(why));
+    if (last === null) return reportUnreadable(problemOf(snapshots, redactor), { emit, iteration });
     if (!isAnnounced) emit({ type: 'notice', text: last });
     isAnnounced = true;
+    return withoutFullStop(last);
   };
 };
 
-const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
+const problemOf = (snapshots: Snapshots, redactor: Redactor): string | null => {
   const why = snapshots.problem();
-  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
-  return why === null ? text : `${text} git says: ${redactor.oneLine(why)}`;
+  return why === null ? null : redactor.oneLine(why);
 };
+
+const reportUnreadable = (
+  why: string | null,
+  { emit, iteration }: Pick<RunContext, 'emit'> & { readonly iteration: number },
+): string => {
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
+  emit({ type: 'notice', text: why === null ? text : `${text} git says: ${why}` });
+  return `git could not read the work tree in iteration ${iteration}${why === null ? '' : `: ${why}`}`;
+};
+
+const withoutFullStop = (text: string): string => text.replace(/\.$/, '');
 
 const refused = (why: string): string =>
   `${why}: changes are no longer tracked or committed. Fix it, then start again.`;
 
-export const gone = '.git was deleted: changes are no longer tracked or committed.';
+const goneText = ({ root }: WorkTree): string =>
+  `${existsSync(root) ? '.git' : root} was deleted: changes are no longer tracked or committed.`;
+
+/** Returns why the work of a run is unknown. */
+export const goneAtEnd = (tree: WorkTree): string => withoutFullStop(goneText(tree));
 
 export const warnIfDetached = (tree: WorkTree, emit: RunContext['emit']): void => {
   // Does not run git. Nothing is committed during a rebase.

@@ -18,6 +18,8 @@ export interface Tracking {
   /** null if git fails. */
   readonly first: Snapshot | null;
   readonly dirtyAtStart: IterationWork['dirtyAtStart'];
+  /** The versions of the files with uncommitted changes of the user, by git name. */
+  readonly userEdits: ReadonlyMap<string, string>;
   /** The files that the iteration which is repeated first had changed before it was interrupted. */
   readonly interrupted: ReadonlySet<string>;
 }
@@ -32,7 +34,9 @@ export const openTracking = async (
   if (plan.commit) await recallUncommitted(context, tree, uncommittedList);
   const { crashedTree, snapshots, checkpoints } = await openCheckpointsOf(context, tree);
   const now = await snapshots.take();
-  if (now === null) return { snapshots, checkpoints, first: null, dirtyAtStart: new Map(), interrupted: new Set() };
+  const unknown = new Map<string, string>();
+  if (now === null)
+    return { snapshots, checkpoints, first: null, dirtyAtStart: unknown, userEdits: unknown, interrupted: new Set() };
   // In a worktree, all changes since an interrupted iteration began are its own.
   const left =
     crashedTree === null
@@ -41,8 +45,19 @@ export const openTracking = async (
         ? { treeId: crashedTree, own: new Set<string>() }
         : await recordLeftBehind({ ...context, tree, uncommittedList }, crashedTree, now.id);
   const first = { ...now, id: left.treeId };
-  const dirtyAtStart = plan.firstIteration === 1 ? await uncommittedIn(tree, first) : new Map<string, string>();
-  return { snapshots, checkpoints, first, dirtyAtStart, interrupted: left.own };
+  const isFirst = plan.firstIteration === 1;
+  // A worktree has copies of the user's files. A resumed run without commits cannot tell its own work from the user's.
+  const mayHaveEdits = workspace.worktree === null && (isFirst || plan.commit);
+  const dirty = isFirst || mayHaveEdits ? await uncommittedIn(tree, first) : unknown;
+  const own = new Set(uncommittedList.all());
+  return {
+    snapshots,
+    checkpoints,
+    first,
+    dirtyAtStart: isFirst ? dirty : unknown,
+    userEdits: mayHaveEdits ? new Map([...dirty].filter(([name]) => !own.has(name))) : unknown,
+    interrupted: left.own,
+  };
 };
 
 interface OpenedCheckpoints extends Pick<Tracking, 'snapshots' | 'checkpoints'> {

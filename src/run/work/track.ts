@@ -2,11 +2,12 @@ import { createTreeDiff, type FileDiff, summariseDiff } from '../../git/diff.ts'
 import { saveWork } from '../../git/checkpoint.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import type { WorkTree } from '../../git/work-tree.ts';
-import type { DiffStat } from '../../ralph/events.ts';
+import type { DiffStat, Uncommitted } from '../../ralph/events.ts';
 import type { DoneWork, IterationChanges, LoopHost } from '../../ralph/loop-host.ts';
 import { finishIteration, type StartedIteration, type TreeDiff } from './finish-iteration.ts';
-import { createProblemReporter, gone, isGone, warnIfDetached } from './git-problems.ts';
+import { createProblemReporter, goneAtEnd, isGone, warnIfDetached } from './git-problems.ts';
 import { createIndexRefresher } from './index-refresher.ts';
+import { stillLost } from './lost-edits.ts';
 import { openUncommittedList } from './uncommitted-list.ts';
 import { type Tracking, openTracking, savedCheckpoints, type TrackingContext } from './open-tracking.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
@@ -63,14 +64,16 @@ const createGitTracker = (context: TrackingContext, tree: WorkTree): WorkTracker
 /** What is known from one iteration to the next. */
 interface TrackerState extends Pick<
   StartedIteration,
-  'index' | 'uncommittedList' | 'diff' | 'announced' | 'touched' | 'detachedCommits'
+  'index' | 'uncommittedList' | 'diff' | 'announced' | 'touched' | 'detachedCommits' | 'lostEdits'
 > {
   readonly context: TrackingContext;
   readonly tree: WorkTree;
-  readonly reportProblem: (snapshots: Snapshots) => Promise<void>;
+  readonly reportProblem: ReturnType<typeof createProblemReporter>;
   readonly nestedRepositories: Set<string>;
   /** null before the first iteration. */
   opened: Tracking | null;
+  /** Why the changes of an iteration are unknown; null if all are known. */
+  unknown: string | null;
   /** The last snapshot, if nothing has changed since; null otherwise. */
   latest: Snapshot | null;
   /** The tree at the beginning of the iteration, or as it was saved last. */
@@ -86,22 +89,24 @@ const initialState = (context: TrackingContext, tree: WorkTree): TrackerState =>
   announced: new Set(),
   touched: new Set(),
   detachedCommits: [],
+  lostEdits: new Map(),
   reportProblem: createProblemReporter(tree, context),
   nestedRepositories: new Set(),
   opened: null,
+  unknown: null,
   latest: null,
   savedTree: null,
 });
 
 /** Returns null if git fails. */
 const startIteration = async (state: TrackerState, iteration: number): Promise<StartedIteration | null> => {
-  const { context, tree, index, uncommittedList, diff, announced, touched, detachedCommits } = state;
+  const { context, tree, index, uncommittedList, diff, announced, touched, detachedCommits, lostEdits } = state;
   await index.beforeAgent();
-  const { checkpoints, snapshots, dirtyAtStart, interrupted } = await ensureOpened(state);
+  const { checkpoints, snapshots, dirtyAtStart, userEdits, interrupted } = await ensureOpened(state);
   const before = state.latest ?? (await snapshots.take());
   state.latest = null;
   if (before === null) {
-    await state.reportProblem(snapshots);
+    await noteUnknown(state, snapshots, iteration);
     return null;
   }
   await checkpoints.before(iteration, before.id);
@@ -112,6 +117,7 @@ const startIteration = async (state: TrackerState, iteration: number): Promise<S
     diff,
     iteration,
     before,
+    beginning: checkpoints.newestWith(before.id),
     snapshots,
     index,
     checkpoints,
@@ -119,7 +125,9 @@ const startIteration = async (state: TrackerState, iteration: number): Promise<S
     uncommittedList,
     touched,
     detachedCommits,
+    lostEdits,
     dirtyAtStart,
+    userEdits,
     interrupted: iteration === context.plan.firstIteration ? interrupted : new Set(),
   };
 };
@@ -139,7 +147,7 @@ const endIteration = async (
   const { before, snapshots } = started;
   const finished = await finishIteration(started, done);
   if (finished === null) {
-    await state.reportProblem(snapshots);
+    await noteUnknown(state, snapshots, started.iteration);
     return nothing;
   }
   const { changes, after } = finished;
@@ -147,6 +155,11 @@ const endIteration = async (
   // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
   if (changes.commit === null && changes.commitProblem === null) state.latest = after;
   return changes;
+};
+
+const noteUnknown = async (state: TrackerState, snapshots: Snapshots, iteration: number): Promise<void> => {
+  const why = await state.reportProblem(snapshots, iteration);
+  state.unknown ??= why;
 };
 
 const saveNow = async (state: TrackerState): Promise<string | null> => {
@@ -163,13 +176,23 @@ const saveAfterGate = async ({ opened }: TrackerState, iteration: number): Promi
 };
 
 const uncommittedWork = async (state: TrackerState): ReturnType<LoopHost['uncommitted']> => {
-  const { context, tree, index, opened, uncommittedList, touched, detachedCommits } = state;
-  if (isGone(tree)) return [{ why: gone.replace(/\.$/, ''), files: [], count: 0 }];
+  const { context, tree, index, opened, uncommittedList, touched, detachedCommits, lostEdits } = state;
+  if (isGone(tree)) return [unknownWork(goneAtEnd(tree))];
   await index.atEnd();
-  if (!context.plan.commit || opened === null) return [];
+  if (opened === null) return [];
+  const unknown = state.unknown === null ? [] : [unknownWork(state.unknown)];
   const { snapshots } = opened;
-  return findUncommitted({ tree, snapshots, uncommittedList, touched, detachedCommits, redactor: context.redactor });
+  const lost = lostEdits.size === 0 ? [] : await stillLost({ ...context, tree, lostEdits }, await snapshots.take());
+  if (!context.plan.commit) return [...unknown, ...lost];
+  const { redactor } = context;
+  return [
+    ...unknown,
+    ...lost,
+    ...(await findUncommitted({ tree, snapshots, uncommittedList, touched, detachedCommits, redactor })),
+  ];
 };
+
+const unknownWork = (why: string): Uncommitted => ({ why, files: [], count: 0 });
 
 const changedByRun = async ({
   context,
@@ -177,8 +200,9 @@ const changedByRun = async ({
   opened,
   diff,
   nestedRepositories,
+  unknown,
 }: TrackerState): Promise<DiffStat | null> => {
-  if (isGone(tree)) return null;
+  if (isGone(tree) || unknown !== null) return null;
   // If only the gate of a resumed run was left to do, nothing has been tracked.
   const checkpoints = opened?.checkpoints ?? (await savedCheckpoints(context, tree));
   const ranges = await checkpoints.ranges();

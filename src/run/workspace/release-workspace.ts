@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { asUserError } from '../../errors.ts';
-import { commitsBeyondBase, currentBranch, dirtyPaths, headOf } from '../../git/branches.ts';
+import { branchExists, commitsBeyondBase, currentBranch, dirtyPaths, headOf } from '../../git/branches.ts';
 import { containsRepositories, removeWorktree } from '../../git/linked-worktrees.ts';
 import { toUtf8 } from '../../git/paths.ts';
 import { findWorkTree, isIntact, operationInProgress } from '../../git/work-tree.ts';
@@ -41,6 +41,7 @@ const release = async ({ project, target, workspace, done }: ReleaseRequest): Pr
   const { worktree, branch, root } = workspace;
   if (worktree === null) return [];
   const where = relative(project.root, worktree);
+  if (!existsSync(worktree)) return [await deletedNotice({ project, target, branch: branch!, where })];
   if (!done) return [`The work is in ${where} (branch ${branch}).`];
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
   const why = await reasonToKeep({ project, target, workspace: { ...workspace, worktree }, isEmpty });
@@ -53,6 +54,18 @@ const release = async ({ project, target, workspace, done }: ReleaseRequest): Pr
   const removed = await removeWorktree(project.root, worktree);
   if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
   return [...deleted, isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing];
+};
+
+interface DeletedWorktree extends Pick<ReleaseRequest, 'project' | 'target'> {
+  readonly branch: string;
+  readonly where: string;
+}
+
+const deletedNotice = async ({ project, target, branch, where }: DeletedWorktree): Promise<string> => {
+  const left = (await branchExists(project.root, branch))
+    ? `Branch ${branch} has its commits, and the next run creates the worktree again.`
+    : `So was branch ${branch}. Checkpoints of its work: ${commandLine('spool', 'diff', target.id, '--all')}`;
+  return `${where} was deleted during the run. ${left}`;
 };
 
 interface Finished extends Omit<ReleaseRequest, 'done'> {

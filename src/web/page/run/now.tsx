@@ -45,6 +45,7 @@ const lastActivity = (entries: readonly JournalEntry[]): string | null => {
 const activityOf = ({ event }: JournalEntry): string | null => {
   if (event.type === 'gate-started') return `Verifying: ${event.commands.join('; ')}`;
   if (event.type === 'iteration-started') return `Iteration ${event.iteration} started`;
+  if (event.type === 'notice' && event.activity !== undefined) return event.text;
   if (event.type === 'review-started') return `Reviewed by ${event.agent.harness}`;
   if (event.type !== 'agent' && event.type !== 'reviewer') return null;
   if (event.event.type === 'tool') return toolLine(event.event);
