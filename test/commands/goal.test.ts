@@ -138,7 +138,33 @@ describe('files that decide a verify command are guarded', () => {
       'npm test',
       { 'package.json': packageJson({ test: 'exit 1' }) },
       ['.npmrc', 'script-shell=/bin/true'],
-      'the script shell in .npmrc was added',
+      'a script setting in .npmrc was added',
+    ],
+    [
+      'a setting that makes npm print its help',
+      'npm test',
+      { 'package.json': packageJson({ test: 'exit 1' }) },
+      ['.npmrc', 'usage=true'],
+      'a script setting in .npmrc was added',
+    ],
+    [
+      'a setting that makes npx print its help',
+      'npx --no node-of-the-project',
+      { 'package.json': packageJson({}) },
+      ['.npmrc', 'usage=true'],
+      'a script setting in .npmrc was added',
+    ],
+    [
+      'the list of workspaces that a setting selects',
+      'npm test',
+      {
+        '.npmrc': 'workspaces=true\n',
+        'package.json': packageJson({ test: 'exit 1' }, { workspaces: ['a'] }),
+        'a/package.json': packageJson({ test: 'exit 1' }, { name: 'a' }),
+        'b/package.json': packageJson({ test: 'true' }, { name: 'b' }),
+      },
+      ['package.json', packageJson({ test: 'exit 1' }, { workspaces: ['b'] })],
+      '"workspaces" in package.json was changed',
     ],
     [
       'the list of workspaces',
@@ -152,6 +178,37 @@ describe('files that decide a verify command are guarded', () => {
 
     expect(await project.spool(...once, '--verify', command)).toMatchObject({ code: 3 });
     expect(project.history()[0]!.rejected).toContain(`${reason} while the agent was running`);
+  });
+
+  test('a setting that selects the tests of a new workspace', async () => {
+    const project = createProject({
+      files: { 'package.json': packageJson({ test: 'exit 1' }) },
+      agent: [
+        [
+          writes('package.json', packageJson({ test: 'exit 1' }, { workspaces: ['w'] })),
+          `mkdir w\n${writes('w/package.json', packageJson({ test: 'true' }, { name: 'w' }))}`,
+          `${writes('.npmrc', 'workspaces=true')}${promise}`,
+        ].join(''),
+      ],
+    });
+
+    expect(await project.spool(...once, '--verify', 'npm test')).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain('a script setting in .npmrc was added');
+  });
+
+  test('a registry and new workspaces are not tampering', async () => {
+    const project = createProject({
+      files: { 'package.json': packageJson({ test: 'true' }) },
+      agent: [
+        [
+          writes('package.json', packageJson({ test: 'true' }, { workspaces: ['w'] })),
+          `mkdir w\n${writes('w/package.json', packageJson({ test: 'true' }, { name: 'w' }))}`,
+          `${writes('.npmrc', 'registry=https://registry.npmjs.org/\nsave-exact=true')}${promise}`,
+        ].join(''),
+      ],
+    });
+
+    expect(await project.spool(...once, '--verify', 'npm test')).toMatchObject({ code: 0 });
   });
 
   test.each([

@@ -10,6 +10,7 @@ import {
   followNamed,
   followScript,
   followScriptsNamed,
+  noteSettings,
 } from './packages.ts';
 import { followMake, followRules, targetsIn } from './make.ts';
 import { partOf, splitKey } from './parts.ts';
@@ -105,6 +106,7 @@ const followProgram = ([path, ...args]: Words, scope: Scope): void => {
   if (program === 'eval') return scope.follow(args.join(' '), scope.cwd, scope.wide);
   if (program === 'find') return followFind(scope, args);
   if (program === 'env') return followEnv(scope, args);
+  if (/^(?:npx|pnpx|bunx)$/.test(program)) noteSettings(scope);
   if (wrappers.test(program)) return followRest(scope, args);
   if (dashed.test(program)) return followRest(scope, args.slice(args.indexOf('--') + 1));
   if (wrapping.test(`${program} ${args[0]}`)) return followRest(scope, args.slice(1));

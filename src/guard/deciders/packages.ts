@@ -15,12 +15,14 @@ const takesFolder = new Set([...folderOptions, '-w', '--workspace', '-F', '--fil
  */
 export const followManager = (around: Scope, manager: Manager, args: readonly string[]): boolean => {
   const scope = inFolder(around, optionOf(args, folderOptions) ?? '.');
-  const everywhere = args.some((word) => /^(?:-r|--recursive|-ws?|--workspaces?|-F|--filter)(?:=|$)/.test(word));
+  const inWorkspaces = args.some((word) => /^(?:-r|--recursive|-ws?|--workspaces?|-F|--filter)(?:=|$)/.test(word));
+  const everywhere = inWorkspaces || settingsAt(scope).some((text) => selectsWorkspaces.test(text));
   const words = args.filter((word, index) => !isOption(word) && !takesFolder.has(args[index - 1] ?? ''));
   const [verb = '', ...rest] = words;
   const run = (name = '') => (everywhere ? followEverywhere(scope, [name]) : followScript(scope, name));
   const hasScript = (name = '') => Object.hasOwn(scriptsAt(scope, scope.cwd), name);
   if (/^(?:exec|x|dlx)$/.test(verb)) {
+    noteSettings(scope);
     followWords(
       scope,
       args.slice(args.indexOf(verb) + 1).filter((word) => word !== '--'),
@@ -59,16 +61,27 @@ const scriptsAt = ({ files }: Scope, folder: string): Readonly<Record<string, un
 export const followScript = (scope: Scope, name: string, folder = scope.cwd): void => {
   const scripts = scriptsAt(scope, folder);
   if (!Object.hasOwn(scripts, name)) return;
-  for (const at of new Set([folder, '.']))
-    for (const file of settingsFiles) scope.found(partKey(posix.join(at, file), 'shell settings'));
+  noteSettings(scope, folder);
   for (const each of [`pre${name}`, name, `post${name}`]) {
     scope.found(partKey(packageAt(folder), `scripts.${each}`));
     if (typeof scripts[each] === 'string') scope.follow(scripts[each], folder);
   }
 };
 
-/** They can set the shell that runs scripts, or replace the package manager. */
+/** They can set the shell that runs scripts, choose other scripts, or replace the package manager. */
 const settingsFiles = ['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml', 'bunfig.toml'];
+
+/** The settings of a package manager decide the scripts and programs that it runs in a folder. */
+export const noteSettings = (scope: Scope, folder = scope.cwd): void => {
+  for (const path of settingsPaths(folder)) scope.found(partKey(path, 'shell settings'));
+};
+
+const settingsAt = ({ files, cwd }: Scope): string[] => settingsPaths(cwd).map((path) => files.read(path) ?? '');
+
+const settingsPaths = (folder: string): string[] =>
+  [...new Set([folder, '.'])].flatMap((at) => settingsFiles.map((file) => posix.join(at, file)));
+
+const selectsWorkspaces = /^[ \t]*["']?(?:workspaces?|recursive|filter)(?:\[\])?["']?[ \t]*(?:[:=]|$)/im;
 
 /** `run-s build "test:*"` */
 export const followScriptsNamed = (scope: Scope, patterns: readonly string[]): void => {

@@ -17,7 +17,7 @@ export const keyName = (key: string): string => {
   if (part === null) return path;
   const name = part.replace(/^(?:scripts|tasks)\./, '').replace(/^rule /, '');
   if (part === textPart) return `the text of ${path}`;
-  if (part === 'shell settings') return `the script shell in ${path}`;
+  if (part === 'shell settings') return `a script setting in ${path}`;
   if (part.endsWith(':')) return `"${part.slice(0, -1)}" in ${path}`;
   return part.startsWith('[') ? `${part}] in ${path}` : `"${name || 'the first rule'}" in ${path}`;
 };
@@ -53,16 +53,30 @@ export const parseJsonObject = (text: string): Record<string, unknown> | null =>
   }
 };
 
-const shellSetting =
-  /^\s*(?:export\s+)?(?:script-?shell|shell(?:-?emulator|flags)?|\.shellflags|node-?options|ignore-?scripts|if-?present|yarn-?path|(?:gnu)?makeflags|makefiles|path)["']?\s*(?::?=|:|\s)/i;
+/** Settings that replace the shell or the program that runs scripts, choose other scripts, or end without running any. */
+const shellSetting = new RegExp(
+  String.raw`^\s*(?:export\s+)?["']?(?:${[
+    String.raw`script-?shell|shell(?:-?emulator|flags)?|\.shellflags|node-?options|onload-?script|preload|plugins|yarn-?path`,
+    'usage|ignore-?scripts|if-?present|enable-?pre-?post-?scripts',
+    'workspaces?|include-?workspace-?root|recursive|filter(?:-?prod)?|test-?pattern|changed-?files-?ignore-?pattern',
+    '(?:gnu)?makeflags|makefiles|path',
+  ].join('|')})(?:\[\])?["']?\s*(?::?=|:|\s|$)`,
+  'i',
+);
 
-/** The lines of a settings or variables file that change how commands run. */
+/** A name that contains a variable or an escape, which may be any setting, or an argument in .yarnrc. */
+const hiddenSetting = /^\s*["']?(?:[\w-]*(?:\$\{|\\u)|--(?!(?:add|install)\.)[a-z*])/i;
+
+/** The lines of a settings or variables file that change how commands run, with the lists below them. */
 const shellSettings = (text: string): string | null => {
-  const lines = text
-    .split(/\r?\n/)
-    .filter((line) => shellSetting.test(line))
-    .map((line) => line.trim());
-  return lines.length === 0 ? null : lines.join('\n');
+  const lines = text.split(/\r?\n/);
+  let inList = false;
+  const found = lines.filter((line) => {
+    const setting = shellSetting.test(line) || hiddenSetting.test(line);
+    inList = setting ? line.trimEnd().endsWith(':') : inList && /^[\s-]/.test(line);
+    return setting || inList;
+  });
+  return found.length === 0 ? null : found.map((line) => line.trim()).join('\n');
 };
 
 /** A top-level key of a YAML file with everything below it. */

@@ -1,5 +1,5 @@
 import { announcesElsewhere, endsElsewhere } from './languages.ts';
-import { plainWords, qualifies, statesDone } from './statement.ts';
+import { isDoneWord, plainWords, qualifies, statesDone } from './statement.ts';
 
 interface SentencePosition {
   /** In a list, a heading or a table, where a sentence cannot continue on the next line. */
@@ -44,6 +44,15 @@ export const introduces = (words: string): boolean => {
   return isAboutTheEnd(label) && !putsOff(label);
 };
 
+/** A statement before a comma or a semicolon that all is done: "Finished,", "Everything works;". */
+export const declaresDone = (words: string): boolean => {
+  const text = plainWords(words);
+  if (isDoneWord(text)) return true;
+  return (
+    statesDone(text) && !condition.test(text) && !saying.test(text) && !/\b(?:signal|tell|that|which)\b/i.test(text)
+  );
+};
+
 /** A heading that says when the promise will be printed: "On success:", "How I signal that all is done:". */
 const condition =
   /^(?:at|by|during|for|how|in(?! (?:conclusion|short|summary|total))|on|to|upon|what|where|with)(?![-\w])/i;
@@ -57,6 +66,8 @@ const obeys =
 
 /** Announces the promise for now, or as the consequence of a statement that all is done. */
 const saysNow = (words: string): boolean => {
+  const done = /^(.+?),? (?:hence|so|therefore|thus),? (?:i|we) (?:emit|output|print|write)\b/i.exec(words)?.[1];
+  if (done !== undefined && statesDone(done) && !denied.test(words)) return true;
   if (!speaker.test(words) || denied.test(words) || /\bthen\b|\?$/i.test(words)) return false;
   if (/\bnow\b/i.test(words)) return true;
   const reason = /^(.+?),? (?:hence|so|therefore|thus),? (?:i|we)\b/i.exec(words)?.[1];
@@ -112,6 +123,7 @@ const dangling =
 
 /** Says that the promise itself comes later, conditionally, or not at all. */
 const announces = (words: string): boolean => {
+  if (withholds.test(words)) return true;
   if (/\bnow\b/i.test(words) && !words.endsWith('?') && !denied.test(words)) return false;
   if (announcesElsewhere(words)) return true;
   if (speaker.test(words) || trailsOff.test(words)) return !saysNow(words.replace(/(?<![\s.!])[\s.!]+$/, ''));
@@ -126,6 +138,10 @@ const speaker =
 const trailsOff = /\b(?:print|output|emit|say)s? ?(?:…|\.{2,})$/i;
 
 const denied = /\b(?:after|before|cannot|if|later|never|next|not|once|unless|until|when|would|yet)\b|n't\b/i;
+
+/** "I am NOT printing", "I am withholding the promise". */
+const withholds =
+  /\b(?:not|never|without) (?:announcing|claiming|declaring|emitting|outputting|printing|saying)(?: (?:anything|completion|done|it|promise|tag|that|the|this|yet))*[.!]?$|\b(?:declin(?:e|ing) to|refrain(?:ing)? from|refus(?:e|ing) to|withhold(?:ing)?|hold(?:ing)? back)(?: (?:completion|declare|declaring|emit|emitting|it|output|outputting|print|printing|promise|tag|that|the|this|yet))*[.!]?$/i;
 
 const conditional =
   /\b(?:asks?|asked|instructed|must|need(?:s|ed)?|only|shall|should|supposed|then|told|wants?|will)\b|'ll\b/i;

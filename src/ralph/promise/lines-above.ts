@@ -1,7 +1,7 @@
 import { marksBefore, saysNothing, separatorsBehind } from './tag-position.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { isPutOff, lastSentence, leadsUp } from './lead-in.ts';
-import { plainWords, saysNotDone, statesDone, titlesOpenWork } from './statement.ts';
+import { endsInOpenState, plainWords, saysNotDone, statesDone, titlesOpenWork } from './statement.ts';
 
 /** Returns why a tag alone on its line belongs to the sentence or list above it; null if it does not. */
 export const whyAnnounced = (above: readonly string[], prefix: string): string | null => {
@@ -18,7 +18,9 @@ export const whyAnnounced = (above: readonly string[], prefix: string): string |
 export const whyOpen = (above: readonly string[]): string | null => {
   const words = upToLastWords(above);
   if (words.length === 0 || endsInCode(above, words.length - 1)) return null;
-  if (blockAbove(words).some((line) => openBox.test(line))) return 'there are open boxes right above it';
+  const block = blockAbove(words);
+  if (block.some((line) => openBox.test(line))) return 'there are open boxes right above it';
+  if (block.some((line, index) => isOpenItem(line) && !isTableRule(block[index + 1]))) return somethingOpen;
   return listsOpenWork(words) || saysNotDone(plainWords(sentenceAbove(words))) ? somethingOpen : null;
 };
 
@@ -27,8 +29,18 @@ export const somethingOpen = 'the words before it say that something is not done
 const upToLastWords = (lines: readonly string[]): readonly string[] =>
   lines.slice(0, lines.findLastIndex((line) => !saysNothing(line)) + 1);
 
-/** An open box followed by a star is optional. */
-const openBox = /^[\s>]*(?:[-*+•]|\d+[.)])\s+\[ ?\](?!\*)/;
+/** A box that is not ticked, or ticked in part. One that is followed by a star is optional. */
+const openBox = /^[\s>]*(?:[-*+•]|\d+[.)])\s+\[[ ~/>!?.-]?\](?!\*)/;
+
+/** A line with a sign for failure or waiting, or a list item or table row that ends with such a state. */
+const isOpenItem = (line: string): boolean =>
+  (openSign.test(line) && !/[✅✓✔]/.test(line)) || (startsRow.test(line) && endsInOpenState(line));
+
+/** The line below the header of a table. */
+const isTableRule = (line = ''): boolean => /^[\s>]*\|[\s|:-]*$/.test(line);
+
+const openSign = /^[\s>]*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]*[❌✖✗✘⏳⌛🔜🚧⬜☐🔴]/u;
+const startsRow = /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|\|)/;
 
 /** The last lines without a blank line between them. */
 const blockAbove = (lines: readonly string[]): readonly string[] =>

@@ -1,5 +1,11 @@
 /** Classifies statements about the work: all is done, something is not done, or only a part is. */
 
+import { asksUser, isUnderWay, keepsWorking } from './busy.ts';
+import { saysNotDoneElsewhere } from './languages.ts';
+
+/** A word or two that say that all is done: "Done", "all finished". */
+export const isDoneWord = (words: string): boolean => doneWord.test(words);
+
 /** Removes emphasis and code marks, and normalises apostrophes and spaces. */
 export const plainWords = (text: string): string =>
   text
@@ -21,15 +27,18 @@ export const qualifies = (words: string): boolean => qualifying.test(words) || n
 /** Says that something is not done or still in progress, or answers "no". */
 export const saysNotDone = (words: string): boolean => {
   const sentence = words.replace(/(?<![.!…])[.!…]+$/, '');
-  if (nothingLeft.test(sentence)) return false;
-  if (goesOn.test(sentence) || isBusy.test(sentence)) return true;
+  if (nothingLeft.test(sentence) || noneAtAll.test(sentence)) return false;
+  if (openAlone.test(sentence) || asksUser(sentence)) return true;
+  if (keepsWorking(sentence) && !statesDone(sentence)) return true;
   return (
     !ofThePast.test(sentence) &&
     (isPart(sentence) ||
-      [notDone, noneOfIt, isOpen, isUnderWay].some((sign) => sign.test(sentence)) ||
+      [notDone, noneOfIt, isOpen, inPart, toBeDone].some((sign) => sign.test(sentence)) ||
+      isUnderWay(sentence) ||
       saysNotYet(sentence) ||
       makesException(sentence) ||
-      isFailing(sentence))
+      isFailing(sentence) ||
+      saysNotDoneElsewhere(sentence))
   );
 };
 
@@ -39,8 +48,14 @@ export const titlesOpenWork = (title: string): boolean => {
   const text = plainWords(title).replace(/(?<![\s:：])[\s:：]+$/, '');
   const at = text.endsWith(')') ? text.lastIndexOf('(') : -1;
   const [words, note] = at === -1 ? [text, ''] : [text.slice(0, at).trim(), text.slice(at)];
-  return openWork.test(words) && !/\b(?:future|later|optional|scope)\b/i.test(note);
+  return openWork.test(words) && !/\b(?:future|later|optional|pre-?existing|scope|unrelated)\b/i.test(note);
 };
+
+/** An item or a row that ends with its state: "2. two: pending", "| two | failing |". */
+export const endsInOpenState = (line: string): boolean => openState.test(line);
+
+const openState =
+  /(?:[:：–—→|]|->|\s-)[\s*_`]*(?:still )?(?:blocked|broken|failed|failing|fails|in progress|incomplete|missing|not (?:yet )?(?:complete|done|finished|implemented|started|tested|verified)|open|pending|to ?do|unfinished|wip)[\s*_`.!|]*$/i;
 
 const maxTitleLength = 100;
 
@@ -51,11 +66,20 @@ const isPart = (words: string): boolean =>
 
 const state = String.raw`(?:clean|closed|complete|completed|done|finished|fixed|green|implemented|met|ok|passing|ready|resolved|satisfied|shipped|tested|ticked|verified|working)`;
 
+const doneWord = /^(?:all )?(?:complete|completed|done|finished|fixed|implemented|shipped|tested|verified)$/i;
+
 const opening =
   /^(?:(?:at this point|by now|finally|for the record|great|in (?:short|summary|conclusion|total)|ok(?:ay)?|so|to (?:sum up|conclude|summari[sz]e)|with (?:that|this)(?: done)?)[,:]? )+/i;
 
 const nothingLeft =
   /^(?:there(?:'s| is| are) )?(?:nothing (?:else |more )?(?:is )?(?:left|missing|open|needed|pending|remains|remaining|required|to do)(?: to (?:do|fix|implement))?|no (?:more |other |further )?(?:errors?|failures?|(?:tests? |tasks? )(?:fails?|failing|left|open|remain|remaining)|(?:failed|failing|missing|open|outstanding|pending|remaining) \w+)(?: left| remain)?)$/i;
+
+/** "Marked as not started: none" */
+const noneAtAll = /^[^,:;]+: ?(?:0|none|nothing|n\/a)$/i;
+
+/** A sentence of one word, or as good as one. */
+const openAlone =
+  /^\W*(?:blocked|draft|in progress|incomplete|not (?:yet )?started|pending|to be continued|to ?do|unfinished|wip|work in progress)$/i;
 
 const doneAtEnd = new RegExp(
   String.raw`^(?!no\b[^,;]*$|none\b|few\b|some\b|expected\b).*(?:\b(?:is|are|was|were|been|all)(?: \w+ly| now| all| both){0,5} ${state}|\bpass(?:es|ed)?|\bworks?|\bsucceed(?:s|ed)?)(?:(?:,| and|, and)(?: \w+ly| now| all){0,5} ${state}){0,10}(?: as (?:expected|required|requested|planned)| now| again)?$`,
@@ -80,6 +104,17 @@ const notDone = new RegExp(
   'i',
 );
 
+/** "Partially done", "it is almost finished". */
+const inPart = new RegExp(
+  String.raw`(?:^|\b(?:is|are|was|were|been|now|only) )(?:almost|half(?:way)?|mostly|nearly|not fully|part(?:ial)?ly|partway) (?:\w+ )?${state}\b`,
+  'i',
+);
+
+const toBeDone = new RegExp(
+  String.raw`\b(?:is|are|remains?)(?: still| yet)? to (?:be (?:\w+ly )?(?:${state}|added|built|checked|migrated|run|started|updated|written)|do)\b|\bstill (?:has|have) to\b|\bstill needs\b`,
+  'i',
+);
+
 const noneOfIt = new RegExp(
   String.raw`^(?:barely|hardly|no|none|nothing)\b[^,;]*\b(?:(?:is|are|was|were|been) ${state}|pass(?:es|ed)?|works?(?! (?:differently|is|left|needed|remains|was)\b))\b`,
   'i',
@@ -100,22 +135,10 @@ const saysNotYet = (words: string): boolean => /\byet$/i.test(words) && /(?:\bno
 const isOpen =
   /\b(?:docs|items?|tasks?|tests?|todos?|work)\b(?: \w+)? (?:is|are|remains?) (?:still )?(?:blocked|broken|failing|left|missing|open|pending|red)\b|^(?:left|missing|next (?:action|iteration|phase|round|step|task)|open|pending|remaining|to ?do)(?: (?:items?|steps?|tasks?|work))?\s*:(?!\W*(?:0|no|none|nothing|n\/a)\b)/i;
 
-/** Something has not ended. A server that is still running does not count. */
-const isUnderWay =
-  /(?<!\b(?:app|container|daemon|server|service|site))(?:'s| is| are) still (?:being \w+|building|computing|in (?:flight|progress)|running|training|under ?way|waiting)\b/i;
-
 const openWork = new RegExp(
-  String.raw`^(?:still |what(?:'s| is) (?:still )?)?(?:incomplete|left|missing|not (?:yet )?${state}|open|outstanding|pending|remaining|remains|to ?dos?|unfinished|what remains)(?: (?:actions?|checks?|gaps?|findings?|issues?|items?|points?|steps?|tasks?|tests?|to do|work))*$`,
+  String.raw`^(?:still |what(?:'s| is) (?:still )?)?(?:incomplete|left|missing|not (?:yet )?${state}|open|outstanding|pending|remaining|remains|to ?dos?|unfinished|what remains|(?:known )?(?:broken|failed|failing|red)(?= ))(?: (?:actions?|checks?|gaps?|findings?|issues?|items?|points?|steps?|tasks?|tests?|to do|work))*$`,
   'i',
 );
-
-/** Says what the agent does next, other than print the promise. */
-const goesOn =
-  /^(?:(?:next|now|then),? )?(?:i|we)(?:'ll| will| still| need to| have to| must| am going to| are going to)(?: now| next| then| still| need to| have to)* (?!(?:now|next|then|still|need|have|be|close|conclude|declare|emit|end|finish|leave|output|print|say|stop)\b|write (?:my|the|this) (?:completion |line|promise|tag))\w|^next,? (?:i|we)\b/i;
-
-/** Says that the agent is still working: "I'm letting it run". */
-const isBusy =
-  /(?:^|[,;–—] ?(?:and |but |so )?)(?:i'm|i am|we're|we are)(?: also| now| still)* (?:checking|continuing|keeping (?:an eye|(?:it|them|this|the \w+(?: \w+)?) (?:alive|going|moving|running))|launching|letting (?:it|them|this|the \w+(?: \w+)?) (?:continue|finish|run)|monitoring|polling|running (?:a|all|another|it|more|one|some|the|them|this)|staying on|waiting|watching|working on)\b/i;
 
 /** Only short sentences: a long one may report an earlier failure. */
 const isFailing = (words: string): boolean =>

@@ -1,6 +1,15 @@
 import { fenceIn } from './fences.ts';
-import { declares, declaresTheEnd, endsSentence, introduces, isPutOff, lastSentence, leadsUp } from './lead-in.ts';
-import { plainWords, saysNotDone, statesDone } from './statement.ts';
+import {
+  declares,
+  declaresDone,
+  declaresTheEnd,
+  endsSentence,
+  introduces,
+  isPutOff,
+  lastSentence,
+  leadsUp,
+} from './lead-in.ts';
+import { isDoneWord, plainWords, saysNotDone, statesDone } from './statement.ts';
 
 /** Classifies the position of a tag by the text before it on its line. */
 export const positionInLine = (
@@ -14,8 +23,9 @@ export const positionInLine = (
   if (endsSentence(words)) return positionAfterSentence(lastSentence(words));
   if (/[:：]$/.test(words.replace(/(?<![*_])[*_]+$/, ''))) return positionAfterColon(words);
   if (wholeInBold.test(prefix)) return declaresTheEnd(words) ? 'after words' : 'sentence';
-  // One word and an arrow name a case: "success → …".
-  if (behindArrow.test(prefix) && !/\S\s+\S/.test(words)) return 'sentence';
+  if (/[,;]$/.test(words)) return declaresDone(words.slice(0, -1)) ? 'after words' : 'sentence';
+  // One word and an arrow name a case, as in "success → …", unless it says that all is done.
+  if (behindArrow.test(prefix) && !/\S\s+\S/.test(words)) return isDoneWord(words) ? 'after words' : 'sentence';
   return separated.test(prefix) && declares(words) ? 'after words' : 'sentence';
 };
 

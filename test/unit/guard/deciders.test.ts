@@ -294,11 +294,49 @@ describe('scripts in package.json', () => {
     ['scriptShell: /bin/true', 'scriptShell: /bin/true'],
     ['yarnPath: ./yarn.cjs', 'yarnPath: ./yarn.cjs'],
     ['ignore-scripts = true', 'ignore-scripts = true'],
+    ['usage=true', 'usage=true'],
+    ['usage', 'usage'],
+    ['"usage"=true', '"usage"=true'],
+    ['us${NOPE?}age=true', 'us${NOPE?}age=true'],
+    [String.raw`"\u0075sage"=true`, String.raw`"\u0075sage"=true`],
+    ['workspace[]=w', 'workspace[]=w'],
+    ['include-workspace-root=true', 'include-workspace-root=true'],
+    ['plugins:\n  - path: a.cjs\n    spec: a\nnodeLinker: pnp', 'plugins:\n- path: a.cjs\nspec: a'],
+    ['--run.help true\n--install.pure-lockfile true', '--run.help true'],
+    ['workspace-concurrency=4\nloglevel=silent\nengine-strict=true', null],
+    ['//npm.example.org/:_authToken=${TOKEN}\n@a:registry=https://npm.example.org\n', null],
+    ['catalog:\n  x: 1\nonlyBuiltDependencies:\n  - esbuild\n', null],
   ])('include package manager settings that change how a script runs: %j', (text, expected) => {
     const files = filesOf({ 'package.json': scripts({ test: 'x' }), '.npmrc': text });
     expect(decidersOf(['npm test'], files)).toContain('.npmrc::shell settings');
     expect(readDecider('.npmrc::shell settings', files)).toBe(expected);
   });
+
+  test.each(['npm exec -- vitest run', 'npx vitest run', 'cd web && pnpm dlx vitest'])(
+    'include package manager settings for installed programs: %s',
+    (command) => {
+      expect(decides(command, { 'package.json': scripts({}), '.npmrc': 'usage=true' })).toEqual([
+        '.npmrc::shell settings',
+      ]);
+    },
+  );
+
+  test.each(['workspaces=true', 'workspace=a', 'workspace[]=a', '"workspaces" = true', 'workspaces'])(
+    'include the workspaces that a setting selects: %s',
+    (setting) => {
+      const files = {
+        '.npmrc': `save-exact=true\n${setting}\n`,
+        'package.json': JSON.stringify({ workspaces: ['a'], scripts: { test: 'x' } }),
+        'a/package.json': scripts({ test: 'x' }),
+      };
+      expect(decides('npm test', files)).toEqual([
+        'package.json::workspaces',
+        '.npmrc::shell settings',
+        'package.json::scripts.test',
+        'a/package.json::scripts.test',
+      ]);
+    },
+  );
 
   test('include missing pre and post scripts, so that they cannot be added', () => {
     expect(decidersOf(['npm test'], filesOf({ 'package.json': scripts({ test: 'x' }) }))).toContain(
@@ -483,7 +521,7 @@ test.each([
   ['package.json::scripts.test', '"test" in package.json'],
   ['Makefile::rule check', '"check" in Makefile'],
   ['pyproject.toml::[tool.pytest', '[tool.pytest] in pyproject.toml'],
-  ['.npmrc::shell settings', 'the script shell in .npmrc'],
+  ['.npmrc::shell settings', 'a script setting in .npmrc'],
   ['pnpm-workspace.yaml::packages:', '"packages" in pnpm-workspace.yaml'],
 ])('%s is named %s', (key, name) => {
   expect(keyName(key)).toBe(name);
