@@ -8,7 +8,8 @@ export const keepsWorking = (sentence: string): boolean =>
 export const isUnderWay = (sentence: string): boolean => stillGoing.test(sentence) || inBackground.test(sentence);
 
 /** Asks the user what to do, or for something that only the user has. */
-export const asksUser = (sentence: string): boolean => asksWhether.test(sentence) || needsUser.test(sentence);
+export const asksUser = (sentence: string): boolean =>
+  (sentence.endsWith('?') && asksWhether.test(sentence)) || needsUser.test(sentence);
 
 /** Says what the agent does next, other than print the promise. */
 const goesOn =
@@ -35,7 +36,7 @@ const inBackground =
   /\b(?:build|checks?|ci|jobs?|lint|pipeline|suite|tests?|verification)(?:'s| is| are)(?: currently| now| still)? (?:being run|building|in progress|queued|running|under ?way)\b(?! (?:again|cleanly|fine|green|smoothly|successfully|without)\b)/i;
 
 const asksWhether =
-  /^(?:[\w']+,? ){0,4}(?:can|could|do|may|shall|should|would) (?:i|we|you)\b.*\?$|\b(?:like|want) me to\b.*\?$/i;
+  /^(?:[\w']+,? ){0,4}(?:can|could|do|may|shall|should|would) (?:i|we|you)\b|\b(?:like|want) me to\b/i;
 
 const needsUser =
   /\b(?:i|we)(?: still)? (?:await|need|require) (?:(?:a|an|more|some|the|your) )?(?:\w+ )?(?:access|answers?|approval|clarification|confirmation|credentials?|decision|feedback|go-?ahead|guidance|help|input|instructions?|permission|reply)\b|^please (?:advise|approve|choose|clarify|confirm|decide|provide|tell me)\b/i;
