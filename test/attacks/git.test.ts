@@ -207,7 +207,8 @@ describe('settings that an agent adds to the repository', () => {
 
     expect(project.ran()).toBe('');
     expect(result.code).toBe(3);
-    expect(result.stderr.match(/was changed during the run/g)).toHaveLength(1);
+    expect(result.stderr.match(/was changed during the run: changes are no longer tracked/g)).toHaveLength(1);
+    expect(result.stderr).toMatch(/Uncommitted unknown \(.* was changed during the run\)/);
     expect(result.stderr).toMatch(
       new RegExp(
         `${key} in (\\.git/|\\.git/\\.\\./own\\.)config was changed during the run: changes are no longer tracked`,

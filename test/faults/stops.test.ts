@@ -89,14 +89,15 @@ test('--max-duration and Ctrl-C end Spool with a FIFO in place of a file in .git
 const isNamedPipe = (path: string) => `${path} is a named pipe, which blocks git (delete it)`;
 
 test.each(['.gitattributes', '.git/info/exclude', '.git/objects/info/alternates'])(
-  'a FIFO at %s is reported once, and the run continues',
+  'a FIFO at %s is reported in one notice and in the summary, and the run continues',
   async (path) => {
     const project = createProject({ agent: [`echo 1 > 1.txt; ${fifoAt(path)}`, promise] });
 
     const { code, stderr } = await endsSoon(project.spool(...run));
 
     expect(code, stderr).toBe(0);
-    expect(stderr.split(isNamedPipe(project.path(path)))).toHaveLength(2);
+    expect(stderr.split(`${isNamedPipe(project.path(path))}: changes are no longer tracked`)).toHaveLength(2);
+    expect(stderr).toContain(`Uncommitted unknown (${isNamedPipe(project.path(path))})`);
   },
 );
 
@@ -184,7 +185,9 @@ test('git is ended if it only waits, for anything, and is not called again', asy
   const { code, stderr } = await endsSoon(project.spool(...run));
 
   expect(code, stderr).toBe(0);
-  expect(stderr.split(`git does not respond in ${project.folder}: it waits for something`)).toHaveLength(2);
+  const why = `git does not respond in ${project.folder}: it waits for something`;
+  expect(stderr.split(`\n${why}`)).toHaveLength(2);
+  expect(stderr).toContain(`Uncommitted unknown (${why}`);
 });
 
 test('git does not wait forever for a lock, regardless of the settings', async () => {

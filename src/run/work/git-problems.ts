@@ -15,12 +15,12 @@ export const createProblemReporter = (
 ): ((snapshots: Snapshots, iteration: number) => Promise<string>) => {
   let isAnnounced = false;
   return async (snapshots, iteration) => {
-    const why = await whyNoGit(tree.root);
-    const last = isGone(tree) ? goneText(tree) : why && refused(redactor.oneLine(why));
-    if (last === null) return reportUnreadable(problemOf(snapshots, redactor), { emit, iteration });
-    if (!isAnnounced) emit({ type: 'notice', text: last });
+    const refusal = await whyNoGit(tree.root);
+    const why = isGone(tree) ? goneAtEnd(tree) : refusal && redactor.oneLine(refusal);
+    if (why === null) return reportUnreadable(problemOf(snapshots, redactor), { emit, iteration });
+    if (!isAnnounced) emit({ type: 'notice', text: isGone(tree) ? goneText(tree) : refused(why) });
     isAnnounced = true;
-    return withoutFullStop(last);
+    return why;
   };
 };
 
