@@ -1,8 +1,8 @@
 /** Recognises an agent that is still working, or that waits for the user. */
 
-/** Says what the agent does next, or that it is at work. */
+/** Says what the agent does next, or that it is at work. A line in lower case may be the output of a command. */
 export const keepsWorking = (sentence: string): boolean =>
-  [goesOn, letMe, isBusy, atWork].some((sign) => sign.test(sentence));
+  [goesOn, letMe, isBusy].some((sign) => sign.test(sentence)) || (/^[A-Z]/.test(sentence) && atWork.test(sentence));
 
 /** Something has not ended. */
 export const isUnderWay = (sentence: string): boolean => stillGoing.test(sentence) || inBackground.test(sentence);

@@ -243,6 +243,7 @@ export const counts: readonly Row[] = [
   ['no test that fails, in German', `Keine Tests schlagen fehl.\n\n${tag}`],
   ['no test that fails any more, in Spanish', `Los tests ya no fallan.\n\n${tag}`],
   ['no failures, in Chinese', `没有测试失败。\n\n${tag}`],
+  ['the output of a command that waited', `waiting for port 3000\n${tag}`],
   ['a subject that sounds like work', `Running the tests twice gives the same result.\n\n${tag}`],
   ['a table with a column of failures', `| suite | passed | failed |\n|---|---|---|\n| unit | 42 | 0 |\n\n${tag}`],
   ['nothing left, in French', `Rien ne reste à faire.\n\n${tag}`],
