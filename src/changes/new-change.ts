@@ -10,7 +10,7 @@ import { nextChangeNumber, withCreateLock, writeChange } from './spool/create.ts
 import { changeNumber, moduleOf, noModule, slugOf } from './spool/ids.ts';
 import { changesPath } from './spool/paths.ts';
 import { spoolSource } from './spool/source.ts';
-import { promptProposal, promptTasks, promptTitle } from './spool/templates.ts';
+import { promptProposal, promptTasks, promptTitle } from './spool/from-prompt.ts';
 
 interface PromptForChange {
   /** null for none. */

@@ -11,7 +11,8 @@ import type { Change, NewChange } from '../source.ts';
 import { listModules, moduleIdOf } from '../modules.ts';
 import { changesPath, modulesPath } from './paths.ts';
 import { spoolSource } from './source.ts';
-import { issueProposal, issueTasks, moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
+import { issueProposal, issueTasks } from './from-issue.ts';
+import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
 import { createLockFile } from '../../store/paths.ts';
 
 /** The folders that a project needs for changes and modules. */
