@@ -6,7 +6,7 @@ import type { Redactor } from '../secrets/redact.ts';
 const maxText = 16 * 1024;
 
 /** Output of an agent without structure, or on stderr. It arrives in pieces, and a secret may be split between two. */
-type OutputEvent = Extract<AgentEvent, { readonly type: 'text' | 'stderr' }>;
+export type OutputEvent = Extract<AgentEvent, { readonly type: 'text' | 'stderr' }>;
 
 export const isOutput = (event: AgentEvent): event is OutputEvent =>
   event.type === 'stderr' || (event.type === 'text' && event.plain);

@@ -4,7 +4,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { addUsage } from '../ralph/usage.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
-import { createOutputText, isOutput, withBoundedTexts } from './event-text.ts';
+import { createOutputText, isOutput, type OutputEvent, withBoundedTexts } from './event-text.ts';
 import { openJournalLines } from './journal-lines.ts';
 import { createOutputBudget } from './output-budget.ts';
 
@@ -25,8 +25,8 @@ export interface JournalOptions {
 const flushMs = 100;
 const maxBuffered = 256 * 1024;
 
-/** The end of the output that was left out, which is written when the agent has ended. */
-const maxEnding = 4 * 1024;
+/** The length of a line without its text. */
+const lineOverhead = 128;
 
 /** Events that come after the end of an agent. */
 const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
@@ -98,29 +98,43 @@ const createAgentWriter = (
   const budget = createOutputBudget();
   let iteration = 0;
   let isAnnounced = false;
-  /** What was left out last. */
-  let ending = '';
+  /** Output without structure has been left out. What follows may be the end of a secret, so none is written any more. */
+  let isCut = false;
+  /** The last message that was left out. */
+  let ending: AgentEvent | null = null;
   /** The usage that was left out. The view needs it. */
   let droppedUsage: Usage | null = null;
   /** Who says what is written next. */
   let speaker: 'agent' | 'reviewer' = 'agent';
   const writeEvent = (event: AgentEvent): number => write({ type: speaker, event });
+  const writeOutput = (): void => output.take().forEach(writeEvent);
 
-  const writeOrDrop = (event: AgentEvent): void => {
-    if (budget.mayWrite()) {
-      const isContinued = ending !== '' && event.type === 'text' && event.plain;
-      budget.use(writeEvent(isContinued ? { ...event, text: `\n…${event.text}` } : event));
-      ending = '';
-      return;
-    }
-    if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
-    if (event.type === 'text') ending = (event.plain ? ending + event.text : event.text).slice(-maxEnding);
+  const announce = (): void => {
     if (isAnnounced) return;
     isAnnounced = true;
     const all = commandLine('spool', 'logs', change, String(iteration), '--raw');
     write({ type: 'notice', text: `Some of the output is left out from here on. To see all of it: ${all}` });
   };
-  const writeOutput = (): void => output.take().forEach(writeOrDrop);
+  const addOutput = (event: OutputEvent): void => {
+    if (isCut) return;
+    output.add(event);
+    budget.use(event.text.length + lineOverhead);
+    if (budget.mayWrite()) return;
+    writeOutput();
+    // The text that it holds back is no longer complete.
+    output.reset();
+    isCut = true;
+    announce();
+  };
+  const writeOrDrop = (event: AgentEvent): void => {
+    if (budget.mayWrite()) {
+      ending = null;
+      return budget.use(writeEvent(event));
+    }
+    if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
+    if (event.type === 'text') ending = event;
+    announce();
+  };
 
   return {
     /** The size of the output that is not written yet. */
@@ -128,7 +142,7 @@ const createAgentWriter = (
     writeOutput,
     append(by: typeof speaker, event: AgentEvent): void {
       speaker = by;
-      if (isOutput(event)) return output.add(event);
+      if (isOutput(event)) return addOutput(event);
       writeOutput();
       writeOrDrop(withBoundedTexts(event, redactor));
     },
@@ -136,8 +150,8 @@ const createAgentWriter = (
     writeRest(hasEnded: boolean): void {
       if (hasEnded) output.end();
       writeOutput();
-      if (hasEnded && ending !== '') writeEvent({ type: 'text', text: `\n…${ending}`, plain: true });
-      ending = '';
+      if (hasEnded && ending !== null) writeEvent(ending);
+      ending = null;
       if (droppedUsage !== null) writeEvent({ type: 'usage', ...droppedUsage });
       droppedUsage = null;
     },
@@ -145,6 +159,7 @@ const createAgentWriter = (
     start(next: number): void {
       iteration = next;
       isAnnounced = false;
+      isCut = false;
       budget.reset();
     },
   };

