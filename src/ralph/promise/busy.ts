@@ -1,6 +1,6 @@
 /** Recognises an agent that is still working, or that waits for the user. */
 
-/** Says what the agent does next, or that it is at work. A line in lower case may be the output of a command. */
+/** Says what the agent does next, or that it is still working. A line in lower case may be the output of a command. */
 export const keepsWorking = (sentence: string): boolean =>
   [goesOn, letMe, isBusy].some((sign) => sign.test(sentence)) || (/^[A-Z]/.test(sentence) && atWork.test(sentence));
 

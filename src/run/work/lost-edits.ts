@@ -79,7 +79,7 @@ export const stillLost = async (context: LostEditsContext, now: Snapshot | null)
 
 const maxNames = 20;
 
-/** A file counts if it is deleted or equals HEAD. Whoever edits it further keeps its changes. */
+/** A file counts if it is deleted or equals HEAD. An agent that edits it further keeps the changes of the user. */
 const findLost = async (work: EditedIteration, after: Snapshot, { changes, commits }: Changed): Promise<string[]> => {
   const { tree, before, userEdits } = work;
   const edited = changes.filter(
